@@ -1,0 +1,1 @@
+"""Process settings, tenant configuration, execution policy and prompts."""

@@ -1,0 +1,124 @@
+"""Process settings, read from the environment once at start.
+
+Variables carry the prefix ``MANTA_``, but for the names that other software already uses
+(``REDIS_URL``, ``MILVUS_URI``, ``OPENAI_API_KEY``, ``OPENAI_BASE_URL``).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from config.tenants import describe_validation
+from domain.errors import InvalidConfiguration
+
+Placement = Literal["per_role", "compact"]
+
+
+class Price(BaseModel):
+    """US dollars per million tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: float = Field(ge=0)
+    cached: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+def _endpoint(value: object) -> object:
+    """``host:port`` to ``host:port`` with a checked port, so that a typo is found at start."""
+    if not isinstance(value, str):
+        return value
+    host, separator, port = value.rpartition(":")
+    if not separator or not host or not port.isdigit() or not 0 < int(port) < 65_536:
+        raise ValueError("write address:port, for example 127.0.0.1:8090")
+    return value
+
+
+Endpoint = Annotated[str, BeforeValidator(_endpoint)]
+
+
+class Settings(BaseSettings):
+    """What the operator decides for one process.
+
+    ``connect_to`` maps ``host:port`` of a configured site to ``address:port`` that is dialled
+    instead; it is the operator's own decision and therefore exempt from the public-address rule.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="MANTA_", extra="ignore", frozen=True, populate_by_name=True
+    )
+
+    data: Path = Path(".manta")
+    tenants: Path = Path("tenants")
+    default_tenant: str | None = None
+    tasks: Path | None = None
+    examples: Path | None = None
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8080, ge=1, le=65_535)
+
+    redis_url: str | None = Field(
+        default=None, validation_alias=AliasChoices("REDIS_URL", "redis_url")
+    )
+    milvus_uri: str | None = Field(
+        default=None, validation_alias=AliasChoices("MILVUS_URI", "milvus_uri")
+    )
+    milvus_token: SecretStr | None = Field(
+        default=None, validation_alias=AliasChoices("MILVUS_TOKEN", "milvus_token")
+    )
+
+    provider: Literal["offline", "openai", "compatible"] = "offline"
+    openai_api_key: SecretStr | None = Field(
+        default=None, validation_alias=AliasChoices("OPENAI_API_KEY", "openai_api_key")
+    )
+    openai_base_url: str | None = Field(
+        default=None, validation_alias=AliasChoices("OPENAI_BASE_URL", "openai_base_url")
+    )
+    mini_model: str = "gpt-6-luna"
+    large_model: str = "gpt-6-astra"
+    embedding_model: str | None = None
+    embedding_dimensions: int = Field(default=1024, ge=8, le=8192)
+    prices: dict[str, Price] = Field(default_factory=dict)
+
+    placement: Placement = "per_role"
+    crawlers: int = Field(default=2, ge=1, le=64)
+    replicas_min: int = Field(default=1, ge=1)
+    replicas_max: int = Field(default=1, ge=1)
+    connect_to: dict[Endpoint, Endpoint] = Field(default_factory=dict)
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.host in {"127.0.0.1", "::1", "localhost"}
+
+    @classmethod
+    def load(cls, **overrides: object) -> Settings:
+        """Read the environment.
+
+        Raises:
+            InvalidConfiguration: names the variable.
+        """
+        try:
+            settings = cls(**overrides)  # type: ignore[arg-type]
+        except ValidationError as error:
+            raise describe_validation(error, "settings: ") from error
+        settings._check()
+        return settings
+
+    def _check(self) -> None:
+        if self.provider == "openai" and self.openai_api_key is None:
+            raise InvalidConfiguration(
+                "OPENAI_API_KEY", "the provider openai needs a key", "set it, or MANTA_PROVIDER"
+            )
+        if self.provider == "compatible" and self.openai_base_url is None:
+            raise InvalidConfiguration(
+                "OPENAI_BASE_URL", "a compatible provider needs an address", "set it"
+            )
+        if self.replicas_max < self.replicas_min:
+            raise InvalidConfiguration(
+                "MANTA_REPLICAS_MAX", "is below MANTA_REPLICAS_MIN", "raise it"
+            )

@@ -1,0 +1,1 @@
+"""What travels between the layers: values only, no I/O and no framework."""
