@@ -388,7 +388,7 @@ def _check(what: str, ask: Callable[[], None], reason: Callable[[Exception], str
     def run() -> None:
         try:
             ask()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - handed on below
             outcome.set_exception(error)
         else:
             outcome.set_result(None)
@@ -398,6 +398,6 @@ def _check(what: str, ask: Callable[[], None], reason: Callable[[Exception], str
         outcome.result(CHECK_SECONDS + 0.5)
     except FutureTimeout:
         raise StoreUnavailable(what, f"no answer within {CHECK_SECONDS:g} s") from None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - every client fails in its own way
         # The cause is cut off: its text may hold the address with its credentials.
         raise StoreUnavailable(what, reason(error)) from None

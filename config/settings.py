@@ -9,8 +9,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
-from pydantic import ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from config.tenants import describe_validation
@@ -56,6 +63,7 @@ class Settings(BaseSettings):
     data: Path = Path(".manta")
     tenants: Path = Path("tenants")
     default_tenant: str | None = None
+    default_user: str = "local"
     tasks: Path | None = None
     examples: Path | None = None
 
@@ -89,7 +97,13 @@ class Settings(BaseSettings):
     crawlers: int = Field(default=2, ge=1, le=64)
     replicas_min: int = Field(default=1, ge=1)
     replicas_max: int = Field(default=1, ge=1)
+    replica_cpus: float = Field(default=1.0, gt=0)
+    target_ongoing_requests: int = Field(default=16, ge=1)
     connect_to: dict[Endpoint, Endpoint] = Field(default_factory=dict)
+
+    @property
+    def milvus_secret(self) -> str | None:
+        return self.milvus_token.get_secret_value() if self.milvus_token else None
 
     @property
     def is_loopback(self) -> bool:

@@ -32,6 +32,13 @@ class Budget(BaseModel):
     page_attempts_per_source: int | None = Field(default=None, ge=0)
     reads: int | None = Field(default=None, ge=0)
 
+    def narrowed(self, **limits: float) -> Budget:
+        """This budget with each named allowance at most as large as given."""
+        values = self.model_dump()
+        for name, limit in limits.items():
+            values[name] = limit if values[name] is None else min(values[name], limit)
+        return Budget(**values)
+
 
 class Spent(BaseModel):
     """What was used; replies carry it and callers add it up."""

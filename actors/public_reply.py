@@ -1,0 +1,73 @@
+"""Middleware that keeps a tool turn private and streams only the final, tool-free one.
+
+A model turn that ends in a tool call must never be shown, and whether it does is known only at its
+end. So while tools are bound, the action is selected privately: the model either calls a tool or
+calls ``reply_to_user``, a few tokens long, and only then writes its public reply with no tools
+bound. Both calls belong to one model turn (seed "Specialist call limits").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+)
+from langchain_core.messages import AIMessage
+
+from actors.specialist_run import SpecialistRun
+
+REPLY = "reply_to_user"
+REPLY_TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": REPLY,
+        "description": (
+            "Choose this when no other tool is needed now. You write the reply to the user in the "
+            "next step."
+        ),
+        "parameters": {"type": "object", "properties": {}},
+    },
+}
+
+
+class PublicReplyMiddleware(AgentMiddleware[AgentState[Any], SpecialistRun]):
+    """Selects privately, then writes publicly."""
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[SpecialistRun],
+        handler: Callable[[ModelRequest[SpecialistRun]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        run = request.runtime.context
+        offered = [tool for tool in request.tools if _name(tool) in run.offered]
+        if offered:
+            selection = await handler(
+                request.override(tools=[*offered, REPLY_TOOL], tool_choice="any")
+            )
+            action = _only_message(selection)
+            calls = [call for call in action.tool_calls if call["name"] != REPLY]
+            if calls:
+                # Text beside a tool call is scratch: it is neither shown nor kept.
+                return ModelResponse(
+                    result=[action.model_copy(update={"content": "", "tool_calls": calls})]
+                )
+            if action.text.strip() and not action.tool_calls:
+                # A server that cannot force a tool call has already written the reply.
+                return selection
+        return await handler(request.override(model=run.public_model, tools=[]))
+
+
+def _name(tool: Any) -> str:
+    return str(getattr(tool, "name", ""))
+
+
+def _only_message(response: ModelResponse[Any]) -> AIMessage:
+    message = response.result[0]
+    if not isinstance(message, AIMessage):
+        raise TypeError("a model call gave no assistant message")
+    return message

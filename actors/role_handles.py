@@ -1,0 +1,168 @@
+"""Typed handles to the roles. Callers pass these around and never see where a role runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from actors.handles import Port
+from config.policy import POLICY
+from config.tenants import TenantConfig
+from domain.answers import KnowledgeAnswer
+from domain.events import Event
+from domain.messages import Message
+from domain.outcomes import GateOutcome, RoutingOutcome, SpecialistOutcome
+from domain.passages import Passage, ReadinessStatus
+from domain.requests import RequestContext
+
+if TYPE_CHECKING:
+    from crawler.cache import CacheAnswer, PageKey
+
+    from crawler.pages import FetchedPage, PageRequest
+
+
+class GuardrailHandle:
+    def __init__(self, port: Port) -> None:
+        self._port = port
+
+    async def decide(
+        self,
+        context: RequestContext,
+        tenant: TenantConfig,
+        messages: tuple[Message, ...],
+        seconds: float = POLICY.nodes.gate,
+    ) -> GateOutcome:
+        outcome: GateOutcome = await self._port.call(
+            "decide", context, tenant, messages, seconds=seconds
+        )
+        return outcome
+
+
+class SupervisorHandle:
+    def __init__(self, port: Port) -> None:
+        self._port = port
+
+    async def decide(
+        self,
+        context: RequestContext,
+        tenant: TenantConfig,
+        messages: tuple[Message, ...],
+        active_agent: str | None,
+        seconds: float = POLICY.nodes.supervisor_decision,
+    ) -> RoutingOutcome:
+        outcome: RoutingOutcome = await self._port.call(
+            "decide", context, tenant, messages, active_agent, seconds=seconds
+        )
+        return outcome
+
+
+class SpecialistHandle:
+    """Any specialist: a stream of public events with the outcome as its last item."""
+
+    def __init__(self, name: str, port: Port) -> None:
+        self.name = name
+        self._port = port
+
+    def run(
+        self,
+        context: RequestContext,
+        tenant: TenantConfig,
+        messages: tuple[Message, ...],
+        may_hand_off: bool,
+        seconds: float = POLICY.nodes.specialist,
+    ) -> AsyncGenerator[Event | SpecialistOutcome, None]:
+        return self._port.stream("run", context, tenant, messages, may_hand_off, seconds=seconds)
+
+
+class ResearcherHandle:
+    def __init__(self, port: Port) -> None:
+        self._port = port
+
+    def run(
+        self,
+        context: RequestContext,
+        tenant: TenantConfig,
+        question: str,
+        messages: tuple[Message, ...],
+        seconds: float = POLICY.nodes.knowledge,
+    ) -> AsyncGenerator[Event | KnowledgeAnswer, None]:
+        return self._port.stream("run", context, tenant, question, messages, seconds=seconds)
+
+
+class RetrieverHandle:
+    def __init__(self, port: Port) -> None:
+        self._port = port
+
+    async def search(
+        self, tenant: str, query: str, limit: int = POLICY.research.passages
+    ) -> list[Passage]:
+        passages: list[Passage] = await self._port.call(
+            "search", tenant, query, limit, seconds=POLICY.research.source_seconds
+        )
+        return passages
+
+    async def readiness(self, tenant: str, enabled: bool) -> ReadinessStatus:
+        status: ReadinessStatus = await self._port.call(
+            "readiness", tenant, enabled, seconds=POLICY.nodes.supervisor
+        )
+        return status
+
+
+class CrawlerHandle:
+    """The cell's pool of crawlers; calls go round, so that work spreads over them."""
+
+    def __init__(self, ports: list[Port]) -> None:
+        self._ports = itertools.cycle(ports)
+
+    async def fetch(self, request: PageRequest) -> FetchedPage:
+        page: FetchedPage = await next(self._ports).call("fetch", request)
+        return page
+
+
+class PageCacheHandle:
+    def __init__(self, port: Port) -> None:
+        self._port = port
+
+    async def begin(self, key: PageKey, max_age_seconds: float) -> CacheAnswer:
+        answer: CacheAnswer = await self._port.call("begin", key, max_age_seconds)
+        return answer
+
+    async def complete(self, key: PageKey, lease: str, page: FetchedPage) -> None:
+        await self._port.call("complete", key, lease, page)
+
+    async def fail(
+        self, key: PageKey, lease: str, code: str, status: int | None, trail: tuple[str, ...]
+    ) -> None:
+        await self._port.call("fail", key, lease, code, status, trail)
+
+    async def abandon(self, key: PageKey, lease: str) -> None:
+        await self._port.call("abandon", key, lease)
+
+
+@dataclass(frozen=True, slots=True)
+class CellHandles:
+    """The roles that a turn calls. What they call themselves is their own business."""
+
+    guardrail: GuardrailHandle
+    supervisor: SupervisorHandle
+    specialists: dict[str, SpecialistHandle]
+    researcher: ResearcherHandle
+    ports: dict[str, Port]
+
+    @classmethod
+    def over(cls, ports: dict[str, Port], specialists: tuple[str, ...]) -> CellHandles:
+        return cls(
+            guardrail=GuardrailHandle(ports["guardrail"]),
+            supervisor=SupervisorHandle(ports["supervisor"]),
+            specialists={name: SpecialistHandle(name, ports[name]) for name in specialists},
+            researcher=ResearcherHandle(ports["researcher"]),
+            ports=ports,
+        )
+
+    async def check(self, seconds: float) -> dict[str, Any]:
+        """Ask every role whether it works; the value is its own health report."""
+        return {
+            name: await port.call("health", seconds=seconds) for name, port in self.ports.items()
+        }

@@ -1,0 +1,59 @@
+"""The one actor class: it hosts the roles of one placement group of names."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from actors.handles import ActorPort, LocalPort, Port
+from actors.roles import ProcessResources, build_role, close_role
+from config.logs import configure_logging
+from config.settings import Settings
+from domain.errors import MantaError
+
+
+class RoleHost:
+    """Roles in one process.
+
+    Replies are tagged values (``ok`` or ``error``): Ray rewraps exceptions, and an error of ours
+    is an ordinary outcome that deserves no traceback in the worker's log.
+    """
+
+    def __init__(
+        self, settings: Settings, names: tuple[str, ...], peers: Mapping[str, Any]
+    ) -> None:
+        configure_logging()
+        self._resources = ProcessResources(settings)
+        self._roles: dict[str, Any] = {}
+        ports: dict[str, Port] = {
+            name: ActorPort(name, actor) for name, actor in peers.items() if name not in names
+        }
+        for name in names:
+            self._roles[name] = build_role(name, self._resources, ports)
+            ports[name] = LocalPort(name, self._roles[name])
+
+    async def call(self, role: str, method: str, args: tuple[Any, ...]) -> tuple[str, Any]:
+        if method == "health":
+            return "ok", {"pid": os.getpid()}
+        try:
+            return "ok", await getattr(self._roles[role], method)(*args)
+        except MantaError as error:
+            return "error", error
+
+    async def stream(
+        self, role: str, method: str, args: tuple[Any, ...]
+    ) -> AsyncIterator[tuple[str, Any]]:
+        async with aclosing(getattr(self._roles[role], method)(*args)) as items:
+            try:
+                async for item in items:
+                    yield "ok", item
+            except MantaError as error:
+                yield "error", error
+
+    async def close(self) -> None:
+        """Close what the roles and the process own; the host is killed afterwards."""
+        await asyncio.gather(*(close_role(role) for role in self._roles.values()))
+        await self._resources.close()

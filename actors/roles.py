@@ -1,0 +1,137 @@
+"""From a role's name to the role: the one builder, with Ray and without.
+
+A process holds what its roles share (models, a store's client) in :class:`ProcessResources`; the
+roles are built from it and from the ports of the roles that they call.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from actors.handles import Port
+from actors.role_handles import CrawlerHandle, PageCacheHandle, RetrieverHandle
+from config.policy import POLICY
+from config.settings import Settings
+from config.tenants import SPECIALISTS
+from providers.build import build_models
+from providers.interface import Models
+
+log = logging.getLogger("manta.actors")
+
+PAGE_CACHE = "page_cache"
+NEEDS: dict[str, tuple[str, ...]] = {
+    "guardrail": (),
+    "supervisor": (),
+    "career_chat": ("retriever",),
+    "task_guidance": ("retriever",),
+    "researcher": ("retriever", "crawler", PAGE_CACHE),
+    "retriever": (),
+    "crawler": (),
+    PAGE_CACHE: (),
+}
+"""Which roles a role calls; ``crawler`` stands for the whole pool."""
+
+
+class ProcessResources:
+    """What lives with the process; built on first use and closed by its owner."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def models(self) -> Models:
+        return build_models(self.settings)
+
+    async def close(self) -> None:
+        if "models" in self.__dict__:
+            await self.models.close()
+
+
+def crawler_names(settings: Settings) -> tuple[str, ...]:
+    return tuple(f"crawler_{number}" for number in range(1, settings.crawlers + 1))
+
+
+def role_names(settings: Settings) -> tuple[str, ...]:
+    """All roles of a cell, callees before callers; the page cache is shared and not among them."""
+    return (
+        "retriever",
+        *crawler_names(settings),
+        "researcher",
+        "guardrail",
+        "supervisor",
+        *SPECIALISTS,
+    )
+
+
+def needs(name: str, settings: Settings) -> tuple[str, ...]:
+    """The names of the roles that ``name`` calls, the crawler pool spelled out."""
+    kind = "crawler" if name.startswith("crawler_") else name
+    expanded: list[str] = []
+    for needed in NEEDS[kind]:
+        expanded.extend(crawler_names(settings) if needed == "crawler" else (needed,))
+    return tuple(expanded)
+
+
+def build_role(name: str, resources: ProcessResources, ports: Mapping[str, Port]) -> Any:
+    """Build one role. Heavy libraries are imported here, only by the roles that use them."""
+    settings = resources.settings
+    if name == "guardrail":
+        from actors.guardrail import Guardrail
+
+        return Guardrail(resources.models, settings)
+    if name == "supervisor":
+        from actors.supervisor import Supervisor
+
+        return Supervisor(resources.models, settings)
+    if name == "career_chat":
+        from actors.career_chat import CareerChat
+
+        return CareerChat(resources.models, settings, RetrieverHandle(ports["retriever"]))
+    if name == "task_guidance":
+        from actors.task_guidance import TaskGuidance
+        from retrieval.directory import FileTaskDirectory
+
+        return TaskGuidance(
+            resources.models,
+            settings,
+            RetrieverHandle(ports["retriever"]),
+            FileTaskDirectory(settings.tasks),
+        )
+    if name == "researcher":
+        from actors.researcher import Researcher
+
+        return Researcher(
+            resources.models,
+            settings,
+            RetrieverHandle(ports["retriever"]),
+            PageCacheHandle(ports[PAGE_CACHE]),
+            CrawlerHandle([ports[crawler] for crawler in crawler_names(settings)]),
+        )
+    if name == "retriever":
+        from actors.retriever import Retriever
+        from retrieval.search import DocumentSearch
+        from retrieval.store import PassageStore
+
+        embedder = resources.models.embedder
+        store = PassageStore(settings.milvus_uri or "", embedder, token=settings.milvus_secret)
+        return Retriever(store, DocumentSearch(store, embedder))
+    if name == PAGE_CACHE:
+        from crawler.cache import PageCache
+
+        return PageCache(pages_per_tenant=POLICY.page.cached_pages_per_tenant)
+    if name.startswith("crawler_"):
+        from actors.crawler import Crawler
+        from crawler.fetch import PageFetcher
+
+        return Crawler(PageFetcher(connect_to=settings.connect_to))
+    raise KeyError(name)
+
+
+async def close_role(role: Any) -> None:
+    """Close a role that owns something; most own nothing."""
+    close = getattr(role, "close", None)
+    if close is not None:
+        await close()

@@ -1,0 +1,197 @@
+"""The nodes of a turn: each is one call to a role, and what its result means for the state."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+from langgraph.errors import NodeError, NodeTimeoutError
+from langgraph.runtime import Runtime
+
+from domain.answers import KnowledgeAnswer, Reply, TurnStatus
+from domain.errors import MantaError, TurnFailed
+from domain.events import Activity, StepFinished, StepStarted, TextDelivered
+from domain.messages import Message, assistant
+from domain.outcomes import GateOutcome, Handoff, SpecialistOutcome
+from graph.state import TurnContext, TurnState, conversation, plain
+
+log = logging.getLogger("manta.turn")
+Turn = Runtime[TurnContext]
+Node = Callable[[TurnState, Turn], Awaitable[TurnState]]
+
+
+@asynccontextmanager
+async def step(runtime: Turn, name: str) -> AsyncIterator[None]:
+    """Tell the stream that a node began and, when it ended well, that it ended."""
+    started = time.monotonic()
+    runtime.stream_writer(StepStarted(step=name))
+    yield
+    runtime.stream_writer(StepFinished(step=name, seconds=round(time.monotonic() - started, 4)))
+
+
+async def gate(state: TurnState, runtime: Turn) -> TurnState:
+    """Ask the guardrail; nothing else has started yet."""
+    context = runtime.context
+    async with step(runtime, "gate"):
+        runtime.stream_writer(Activity(code="checking_request", agent="guardrail"))
+        outcome = await context.roles.guardrail.decide(
+            context.request, context.tenant, conversation(state)
+        )
+        context.add(outcome.spent)
+        if outcome.decision != "allow":
+            runtime.stream_writer(TextDelivered(agent="guardrail", text=outcome.reply))
+    return TurnState(
+        gate=outcome.model_dump(mode="json", include={"decision", "reply"}),
+        specialist=state.get("entry"),
+    )
+
+
+async def supervisor(state: TurnState, runtime: Turn) -> TurnState:
+    """Choose the specialist; the choice is state, never a message."""
+    context = runtime.context
+    async with step(runtime, "supervisor"):
+        runtime.stream_writer(Activity(code="choosing_specialist", agent="supervisor"))
+        outcome = await context.roles.supervisor.decide(
+            context.request, context.tenant, conversation(state), state.get("active_agent")
+        )
+        context.add(outcome.spent)
+    return TurnState(specialist=outcome.specialist)
+
+
+def specialist(name: str) -> Node:
+    """The node of one specialist."""
+
+    async def run(state: TurnState, runtime: Turn) -> TurnState:
+        context = runtime.context
+        outcome: SpecialistOutcome | None = None
+        async with step(runtime, name):
+            stream = context.roles.specialists[name].run(
+                context.request,
+                context.tenant,
+                conversation(state),
+                state.get("knowledge") is None,
+            )
+            async with aclosing(stream) as items:
+                async for item in items:
+                    if isinstance(item, SpecialistOutcome):
+                        outcome = item
+                    else:
+                        runtime.stream_writer(item)
+        if outcome is None:
+            raise TurnFailed(name, "no_outcome")
+        context.add(outcome.spent)
+        handoff = outcome.handoff.model_dump() if outcome.handoff else None
+        return TurnState(
+            draft=[*state.get("draft", ()), *plain(outcome.messages)],
+            handoff=handoff,
+            active_agent=name,
+        )
+
+    return run
+
+
+async def knowledge(state: TurnState, runtime: Turn) -> TurnState:
+    """Research the handed-over question; a supported answer becomes the reply byte for byte."""
+    context = runtime.context
+    handoff = Handoff.model_validate(state["handoff"])
+    answer: KnowledgeAnswer | None = None
+    async with step(runtime, "knowledge"):
+        stream = context.roles.researcher.run(
+            context.request, context.tenant, handoff.question, conversation(state)
+        )
+        async with aclosing(stream) as items:
+            async for item in items:
+                if isinstance(item, KnowledgeAnswer):
+                    answer = item
+                else:
+                    runtime.stream_writer(item)
+        if answer is None:
+            raise TurnFailed("knowledge", "no_answer")
+        context.add(answer.spent)
+        if answer.status == "answered":
+            runtime.stream_writer(TextDelivered(agent="knowledge", text=answer.answer))
+    return _closed_handoff(state, answer)
+
+
+def knowledge_unavailable(state: TurnState, error: NodeError) -> TurnState:
+    """A research that failed or ran out of time closes its handoff as unavailable, once."""
+    log.warning("node_failed", extra={"node": error.node, **_failure(error.error)})
+    return _closed_handoff(state, KnowledgeAnswer(status="unavailable", code="research_failed"))
+
+
+def _closed_handoff(state: TurnState, answer: KnowledgeAnswer) -> TurnState:
+    """The transfer call's one result, without technical detail, and the answer if there is one."""
+    result: dict[str, Any] = {"status": answer.status}
+    if answer.limitation:
+        result["limitation"] = answer.limitation
+    closing = Message(
+        role="tool",
+        text=json.dumps(result, ensure_ascii=False),
+        tool_call_id=str((state["handoff"] or {})["call_id"]),
+        tool_name="transfer_to_knowledge_base",
+    )
+    added = [closing]
+    if answer.status == "answered":
+        added.append(assistant(answer.answer))
+    return TurnState(
+        draft=[*state.get("draft", ()), *plain(added)],
+        knowledge=answer.model_dump(mode="json", exclude={"spent"}),
+    )
+
+
+async def deliver(state: TurnState, runtime: Turn) -> TurnState:
+    """The turn is complete: its messages join the history, all at once."""
+    gated = GateOutcome.model_validate(state["gate"])
+    draft = list(state.get("draft", ()))
+    found = state.get("knowledge")
+    status: TurnStatus
+    if gated.decision != "allow":
+        agent, status, text = "guardrail", "boundary", gated.reply
+        draft = plain([assistant(text)])
+    else:
+        agent, status = state.get("specialist") or "", "replied"
+        text = str(draft[-1]["text"])
+        if found is not None:
+            statuses: dict[str, TurnStatus] = {
+                "answered": "answered",
+                "unanswerable": "miss",
+                "unavailable": "unavailable",
+            }
+            status = statuses[found["status"]]
+            agent = "knowledge" if status == "answered" else agent
+    reply = Reply(
+        status=status,
+        agent=agent,
+        text=text,
+        citations=tuple(found["citations"]) if found and status == "answered" else (),
+        locale=runtime.context.request.locale,
+    )
+    return TurnState(
+        history=[*state["incoming"], *draft],
+        reply=reply.model_dump(mode="json", exclude={"spent"}),
+    )
+
+
+def stop(state: TurnState, error: NodeError) -> TurnState:
+    """Any other node's failure stops the turn with a safe error."""
+    log.warning("node_failed", extra={"node": error.node, **_failure(error.error)})
+    cause = error.error.code if isinstance(error.error, MantaError) else "unexpected"
+    if isinstance(error.error, NodeTimeoutError):
+        cause = "deadline_exceeded"
+    raise TurnFailed(error.node, cause) from error.error
+
+
+def _failure(error: BaseException) -> dict[str, Any]:
+    """Category, and for a timeout the elapsed time and the budget; never the text."""
+    if isinstance(error, NodeTimeoutError):
+        return {
+            "error_type": "timeout",
+            "elapsed": round(error.elapsed, 3),
+            "budget": error.timeout,
+        }
+    code = error.code if isinstance(error, MantaError) else "unexpected"
+    return {"error_type": type(error).__name__, "code": code}

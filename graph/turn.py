@@ -1,0 +1,61 @@
+"""The graph of a turn. Run ``python -m graph.turn`` to print it as Mermaid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import TimeoutPolicy
+
+from config.policy import POLICY
+from config.tenants import SPECIALISTS
+from graph import nodes, routing
+from graph.state import TurnContext, TurnState
+
+TurnGraph = CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState]
+
+
+def build_turn(saver: BaseCheckpointSaver[Any] | None) -> TurnGraph:
+    """Compile the turn; with ``None`` nothing is kept between turns.
+
+    An entry fixed to one specialist (``<name>_subgraph`` in the seeds) is the same graph with
+    ``entry`` set in its input: the gate runs, the supervisor does not.
+    """
+    limits = POLICY.nodes
+    graph: StateGraph[TurnState, TurnContext, TurnState, TurnState] = StateGraph(
+        TurnState, context_schema=TurnContext
+    )
+    graph.set_node_defaults(error_handler=nodes.stop)
+    graph.add_node("gate", nodes.gate, timeout=TimeoutPolicy(run_timeout=limits.gate))
+    graph.add_node(
+        "supervisor", nodes.supervisor, timeout=TimeoutPolicy(run_timeout=limits.supervisor)
+    )
+    for name in SPECIALISTS:
+        graph.add_node(
+            name,
+            nodes.specialist(name),
+            timeout=TimeoutPolicy(run_timeout=limits.specialist),
+        )
+    graph.add_node(
+        "knowledge",
+        nodes.knowledge,
+        timeout=TimeoutPolicy(run_timeout=limits.knowledge),
+        error_handler=nodes.knowledge_unavailable,
+    )
+    graph.add_node("deliver", nodes.deliver)
+
+    graph.add_edge(START, "gate")
+    graph.add_conditional_edges("gate", routing.after_gate, ["supervisor", *SPECIALISTS, "deliver"])
+    graph.add_conditional_edges("supervisor", routing.after_supervisor, list(SPECIALISTS))
+    for name in SPECIALISTS:
+        targets = ["knowledge", "deliver"] if name == routing.CAREER_CHAT else ["deliver"]
+        graph.add_conditional_edges(name, routing.after_specialist, targets)
+    graph.add_conditional_edges("knowledge", routing.after_knowledge, ["career_chat", "deliver"])
+    graph.add_edge("deliver", END)
+    return graph.compile(checkpointer=saver, name="turn")
+
+
+if __name__ == "__main__":
+    print(build_turn(None).get_graph().draw_mermaid())

@@ -1,0 +1,112 @@
+"""The command line: ``manta serve``, ``ask``, ``index`` and ``doctor``. Wiring only."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from config.settings import Settings
+from domain.errors import MantaError
+
+cli = typer.Typer(
+    help="A supervised, knowledge-grounded assistant for organisations.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Demo = Annotated[bool, typer.Option("--demo", help="Use the demo organisation.")]
+Tenant = Annotated[str, typer.Option("--tenant", help="The organisation's id.")]
+
+
+@cli.command()
+def serve(
+    demo: Demo = False,
+    port: Annotated[int | None, typer.Option(help="The port of the HTTP server.")] = None,
+) -> None:
+    """Start the stores, Ray and the chat; stop all of it with Ctrl-C."""
+    from serve.local_server import run_server
+
+    run_server(_settings(demo, port=port), demo=demo)
+
+
+@cli.command()
+def ask(
+    question: str,
+    tenant: Tenant,
+    conversation: Annotated[str | None, typer.Option(help="Continue this conversation.")] = None,
+    user: Annotated[str | None, typer.Option(help="Whose tasks and conversation.")] = None,
+    locale: Annotated[str | None, typer.Option(help="en, fr or de.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    demo: Demo = False,
+) -> None:
+    """Run one turn in this process, without Ray and HTTP."""
+    from serve.one_turn import ask_once
+
+    answer = asyncio.run(
+        ask_once(_settings(demo), tenant, question, conversation, user, locale, demo=demo)
+    )
+    print(json.dumps(answer, ensure_ascii=False) if as_json else _readable(answer))
+    if answer["status"] == "failed":
+        raise typer.Exit(1)
+
+
+@cli.command()
+def index(
+    path: Path,
+    tenant: Tenant,
+    demo: Demo = False,
+    no_ray: Annotated[bool, typer.Option("--no-ray", help="Convert in this process.")] = False,
+) -> None:
+    """Index a folder of documents: what is new is added, what is gone is removed."""
+    from serve.indexing import index_folder
+
+    if not index_folder(_settings(demo), path, tenant, use_ray=not no_ray):
+        raise typer.Exit(1)
+
+
+@cli.command()
+def doctor(demo: Demo = False) -> None:
+    """Say what would be used, and what is wrong, one line each."""
+    from serve.doctor import examine
+
+    sound = True
+    for line in examine(_settings(demo)):
+        print(line)
+        sound = sound and not line.startswith("wrong")
+    if not sound:
+        raise typer.Exit(1)
+
+
+def _settings(demo: bool, **overrides: Any) -> Settings:
+    given = {name: value for name, value in overrides.items() if value is not None}
+    if demo:
+        from serve.demo import demo_settings
+
+        given = {**demo_settings(), **given}
+    return Settings.load(**given)
+
+
+def _readable(answer: dict[str, Any]) -> str:
+    lines = [answer["answer"], ""]
+    for citation in answer["citations"]:
+        where = citation["url"] or citation["title"]
+        lines.append(f"[{citation['number']}] {where}: {citation['quote']}")
+    return "\n".join(lines).strip()
+
+
+def main() -> None:
+    """The console script. An error of ours is one clear line and exit code 2."""
+    try:
+        cli()
+    except MantaError as error:
+        print(f"manta: {error.message}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

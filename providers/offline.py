@@ -1,0 +1,50 @@
+"""The offline model: what a machine without any key uses.
+
+It quotes instead of writing and says so. Its decisions come from examples and rules, its replies
+from fixed sentences and verbatim passages; it never invents a sentence.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from langchain_core.language_models import BaseChatModel
+
+from config.settings import Settings
+from providers.embedding import Embedder, build_embedder
+from providers.interface import PRIVATE_TAG, PUBLIC_TAG, Decision, Question, Task
+from providers.offline_chat import OfflineChat
+from providers.offline_decisions import OfflineDecider
+from providers.offline_policies import OfflinePolicies
+
+log = logging.getLogger("manta.models")
+
+
+class OfflineModels:
+    """The same interface as every other provider. Lives with the process."""
+
+    name = "offline"
+
+    def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
+        self.embedder = embedder or build_embedder(settings)
+        self._decider = OfflineDecider(self.embedder)
+        self._policies = OfflinePolicies(self.embedder, self._decider)
+
+    async def decide(
+        self, question: Question, evidence: str, *, latest: str, model: str, task: Task
+    ) -> Decision:
+        decision = await self._decider.decide(question, latest)
+        log.info("decision", extra={"task": task, "choice": decision.value})
+        return decision
+
+    def chat(
+        self, model: str, task: Task, *, public: bool = False, max_tokens: int | None = None
+    ) -> BaseChatModel:
+        return OfflineChat(
+            policies=self._policies,
+            task=task,
+            tags=[PUBLIC_TAG if public else PRIVATE_TAG],
+        )
+
+    async def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,172 @@
+"""What the offline model does next: one fixed policy a task, over the bound tools.
+
+A policy reads the same messages as a model that writes would, and decides from scores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+
+from config import prompt_files
+from config.prompt_files import phrase
+from providers.embedding import Embedder
+from providers.interface import Choice, Question
+from providers.labelled_data import is_labelled, read_labelled
+from providers.offline_decisions import OfflineDecider
+from providers.offline_research import ResearchPolicy
+
+SHORT_FOLLOW_UP_WORDS = 5
+TASK_THRESHOLD = 0.34
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Either a tool call or a text."""
+
+    text: str = ""
+    call: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+def intent_question() -> Question:
+    """Whether a message in career chat needs a fact about the organisation."""
+    table = prompt_files.table("knowledge_intent")
+    return Question(
+        name="knowledge_intent",
+        instructions=table["instructions"],
+        choices=tuple(
+            Choice(value=name, description=entry["description"], examples=tuple(entry["examples"]))
+            for name, entry in table.items()
+            if isinstance(entry, dict)
+        ),
+    )
+
+
+class OfflinePolicies:
+    """Lives with the process."""
+
+    def __init__(self, embedder: Embedder, decider: OfflineDecider) -> None:
+        self._embedder = embedder
+        self._decider = decider
+        self._research = ResearchPolicy(embedder)
+        self._intent = intent_question()
+
+    async def next_step(
+        self, task: str, messages: Sequence[BaseMessage], tools: frozenset[str]
+    ) -> Step:
+        if task == "manta.research":
+            name, arguments = await self._research.next_call(messages, tools)
+            return Step(call=name, arguments=arguments)
+        if task == "manta.career_chat":
+            return await self._career_chat(messages, tools)
+        if task == "manta.task_guidance":
+            return await self._task_guidance(messages, tools)
+        if task == "manta.guardrail.reply":
+            boundary = read_labelled(messages, "boundary")
+            return Step(text=phrase(f"boundary_{boundary['decision']}", boundary["language"]))
+        raise ValueError(f"the offline model has no policy for {task}")
+
+    async def _career_chat(self, messages: Sequence[BaseMessage], tools: frozenset[str]) -> Step:
+        request = read_labelled(messages, "request") or {}
+        locale = request.get("language", "en")
+        closed = _results(messages, "transfer_to_knowledge_base")
+        if closed:
+            status = closed[-1].get("status")
+            kind = "offline_unavailable" if status == "unavailable" else "offline_miss"
+            return Step(text=phrase(kind, locale))
+        asked = users(messages)
+        latest = asked[-1] if asked else ""
+        intent = (await self._decider.decide(self._intent, latest)).value
+        if len(asked) > 1 and len(latest.split()) <= SHORT_FOLLOW_UP_WORDS:
+            # "And for part-timers?" means something only with the question before it.
+            if intent == "company_fact":
+                latest = f"{asked[-2]} {latest}"
+        if "transfer_to_knowledge_base" in tools:
+            if intent == "company_fact":
+                return Step(call="transfer_to_knowledge_base", arguments={"question": latest})
+            return Step(call="reply_to_user")
+        if intent == "company_fact":
+            unavailable = request.get("knowledge_sources") == "unavailable"
+            return Step(
+                text=phrase("offline_unavailable" if unavailable else "offline_no_sources", locale)
+            )
+        return Step(text=phrase(f"offline_{intent}", locale))
+
+    async def _task_guidance(self, messages: Sequence[BaseMessage], tools: frozenset[str]) -> Step:
+        locale = (read_labelled(messages, "request") or {}).get("language", "en")
+        latest = users(messages)[-1]
+        listed = _results(messages, "list_my_tasks")
+        if tools:
+            if not listed:
+                return Step(call="list_my_tasks")
+            chosen = await self._named_task(latest, listed[-1].get("tasks") or [])
+            if chosen and not _results(messages, "get_task"):
+                return Step(call="get_task", arguments={"task_id": chosen})
+            return Step(call="reply_to_user")
+        details = _results(messages, "get_task")
+        if details and "task" in details[-1]:
+            return Step(text=_task_text(details[-1]["task"], locale))
+        tasks = listed[-1].get("tasks") if listed else None
+        if not tasks:
+            failed = not listed or "error" in listed[-1]
+            return Step(
+                text=phrase("offline_unavailable" if failed else "offline_no_tasks", locale)
+            )
+        lines = [_task_line(task) for task in tasks]
+        return Step(text="\n".join([phrase("offline_tasks_intro", locale), "", *lines]))
+
+    async def _named_task(self, question: str, tasks: list[dict[str, Any]]) -> str | None:
+        """The task that the question names, by its id or by its title's meaning."""
+        for task in tasks:
+            if str(task["id"]).lower() in question.lower():
+                return str(task["id"])
+        if not tasks:
+            return None
+        vectors = await self._embedder.embed([question, *(str(task["title"]) for task in tasks)])
+        scores = [
+            sum(a * b for a, b in zip(vectors[0], vector, strict=True)) for vector in vectors[1:]
+        ]
+        best = max(range(len(scores)), key=scores.__getitem__)
+        return str(tasks[best]["id"]) if scores[best] >= TASK_THRESHOLD else None
+
+
+def users(messages: Sequence[BaseMessage]) -> list[str]:
+    """What the user said, without labelled data."""
+    return [
+        message.text
+        for message in messages
+        if isinstance(message, HumanMessage) and not is_labelled(message)
+    ]
+
+
+def _results(messages: Sequence[BaseMessage], tool: str) -> list[dict[str, Any]]:
+    """The JSON results of a tool since the last user message."""
+    found: list[dict[str, Any]] = []
+    for message in messages:
+        if isinstance(message, HumanMessage) and not is_labelled(message):
+            found = []
+        if isinstance(message, ToolMessage) and message.name == tool:
+            try:
+                found.append(json.loads(message.text))
+            except json.JSONDecodeError:
+                # A limit's error text is no result of the tool.
+                found.append({"error": "not_executed"})
+    return found
+
+
+def _task_line(task: dict[str, Any]) -> str:
+    due = f", {task['due']}" if task.get("due") else ""
+    return f"- {task['title']} ({task['id']}, {task['status']}{due})"
+
+
+def _task_text(task: dict[str, Any], locale: str) -> str:
+    lines = [phrase("offline_task_intro", locale), "", _task_line(task)]
+    lines += [f"{number}. {step}" for number, step in enumerate(task.get("steps") or (), start=1)]
+    if task.get("notes"):
+        lines += ["", str(task["notes"])]
+    return "\n".join(lines)

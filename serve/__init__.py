@@ -1,0 +1,1 @@
+"""HTTP: the Ray Serve application, schemas, streaming and the chat page."""

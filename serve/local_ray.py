@@ -1,0 +1,43 @@
+"""A Ray of this command's own, on loopback only, and stopped with it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+OBJECT_STORE_BYTES = 256 * 1024 * 1024
+DASHBOARD_PORT = 8265
+
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DEDUP_LOGS": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_SERVE_ENABLE_HA_PROXY": "0",
+}
+
+
+@contextmanager
+def local_ray(*, dashboard: bool, cpus: int | None = None) -> Iterator[None]:
+    """Start Ray in this process, or join one that ``RAY_ADDRESS`` names."""
+    os.environ.update({k: v for k, v in _ENVIRONMENT.items() if k not in os.environ})
+    import ray
+
+    if os.environ.get("RAY_ADDRESS"):
+        ray.init(address=os.environ["RAY_ADDRESS"], log_to_driver=False)
+    else:
+        ray.init(
+            num_cpus=cpus,
+            object_store_memory=OBJECT_STORE_BYTES,
+            include_dashboard=dashboard,
+            dashboard_host="127.0.0.1",
+            dashboard_port=DASHBOARD_PORT if dashboard else None,
+            _node_ip_address="127.0.0.1",
+            logging_level=logging.WARNING,
+            log_to_driver=os.environ.get("MANTA_LOG_LEVEL", "").upper() == "DEBUG",
+        )
+    try:
+        yield
+    finally:
+        ray.shutdown()

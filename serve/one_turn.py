@@ -1,0 +1,108 @@
+"""One turn in this process: the same graph over local handles, without Ray and HTTP."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+from uuid import uuid4
+
+from actors.cell import LocalCell
+from config.embedded import stores
+from config.settings import Settings
+from config.tenants import TenantDirectory
+from domain.errors import InvalidInput
+from domain.events import Event, TurnFinished, TurnStopped
+from domain.messages import user as user_message
+from domain.requests import RequestContext
+from graph.checkpoints import open_redis, open_saver
+from graph.locale import reply_locale
+from graph.run import run_turn
+from graph.state import TurnContext
+from graph.turn import build_turn
+from serve.bounded_body import check_conversation, check_messages
+from serve.demo import demo_site
+
+
+async def ask_once(
+    settings: Settings,
+    tenant: str,
+    question: str,
+    conversation: str | None,
+    user: str | None,
+    locale: str | None,
+    *,
+    demo: bool,
+) -> dict[str, Any]:
+    """Run one turn; the result is ``manta ask --json``'s object.
+
+    Raises:
+        MantaError: bad input or configuration, or a store that cannot be reached.
+    """
+    if locale not in (None, "en", "fr", "de"):
+        raise InvalidInput("--locale", "is not supported", "use en, fr or de")
+    messages = [user_message(question)]
+    check_messages(messages, "question")
+    if conversation is not None:
+        check_conversation(conversation, "--conversation")
+    config = TenantDirectory.load(settings.tenants).get(tenant)
+    run_id = uuid4().hex
+    with ExitStack() as stack:
+        urls = stack.enter_context(stores(settings))
+        connect_to = stack.enter_context(demo_site()) if demo else {}
+        settings = settings.model_copy(
+            update={
+                "redis_url": urls.redis_url,
+                "milvus_uri": urls.milvus_uri,
+                "connect_to": {**connect_to, **settings.connect_to},
+            }
+        )
+        redis = open_redis(urls.redis_url)
+        cell = LocalCell(settings)
+        context = TurnContext(
+            request=RequestContext(
+                request_id=run_id,
+                tenant=config.tenant,
+                user=user or settings.default_user,
+                conversation=conversation or uuid4().hex,
+                locale=reply_locale(locale, question, config.locale),  # type: ignore[arg-type]
+            ),
+            tenant=config,
+            roles=cell.handles,
+        )
+        try:
+            graph = build_turn(open_saver(redis) if conversation else None)
+            last: Event | None = None
+            async for event in run_turn(graph, context, messages):
+                last = event
+        finally:
+            await cell.close()
+            await redis.aclose()
+    return _result(run_id, context, last)
+
+
+def _result(run_id: str, context: TurnContext, last: Event | None) -> dict[str, Any]:
+    if isinstance(last, TurnFinished):
+        reply = last.reply.model_dump(mode="json")
+        spent = reply["spent"]
+        return {
+            "status": reply["status"],
+            "agent": reply["agent"],
+            "answer": reply["text"],
+            "citations": reply["citations"],
+            "locale": reply["locale"],
+            "spent": spent,
+            "seconds": round(spent["seconds"], 3),
+            "run_id": run_id,
+        }
+    stopped = last if isinstance(last, TurnStopped) else None
+    spent = context.spent.model_dump(mode="json")
+    return {
+        "status": "failed",
+        "agent": stopped.stage if stopped else "turn",
+        "answer": stopped.message if stopped else "",
+        "citations": [],
+        "locale": context.request.locale,
+        "spent": spent,
+        "seconds": round(spent["seconds"], 3),
+        "run_id": run_id,
+    }

@@ -1,0 +1,121 @@
+"""``/v1/chat/completions`` and ``/v1/models``: Manta for any OpenAI client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from config.tenants import TenantConfig
+from domain.errors import NotFound
+from domain.events import Activity, Comment, Event, TextDelivered, TextDelta, TurnFinished
+from domain.events import StepFinished, StepStarted, TurnStopped
+from serve.bounded_body import check_conversation, read_json, validated
+from serve.errors import stopped_object
+from serve.gateway import Gateway, TurnRequest
+from serve.identity import identify
+from serve.openai_schemas import (
+    MODEL,
+    ChatCompletionRequest,
+    chunk,
+    completion,
+    reply_fields,
+    usage,
+)
+from serve.turn_stream import SSE_HEADERS, kept_alive, last_event
+
+CREATED = 1_790_000_000
+"""OpenAI's schema wants a date of a model; this one is the project's own, and fixed."""
+
+
+def openai_routes(gateway: Gateway) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/v1/models")
+    async def models(request: Request) -> dict[str, Any]:
+        identity = identify(request, gateway.settings, gateway.tenants)
+        names = _model_names(gateway.tenants.get(identity.tenant))
+        return {"object": "list", "data": [_model(name) for name in names]}
+
+    @routes.get("/v1/models/{name:path}")
+    async def model(name: str, request: Request) -> dict[str, Any]:
+        identity = identify(request, gateway.settings, gateway.tenants)
+        if name not in _model_names(gateway.tenants.get(identity.tenant)):
+            raise NotFound("the model")
+        return _model(name)
+
+    @routes.post("/v1/chat/completions")
+    async def chat_completions(request: Request) -> Response:
+        identity = identify(request, gateway.settings, gateway.tenants)
+        body = validated(ChatCompletionRequest, await read_json(request))
+        conversation = body.metadata.get("conversation")
+        if conversation is not None:
+            check_conversation(conversation, "metadata.conversation")
+        run_id = uuid4().hex
+        turn = TurnRequest(
+            identity=identity,
+            messages=body.turn_messages(),
+            conversation=conversation,
+            entry=body.entry(),
+            locale=body.locale(),
+            run_id=run_id,
+        )
+        gateway.check_entry(turn)
+        if body.stream:
+            lines = _stream(gateway, turn, body, run_id)
+            return StreamingResponse(lines, media_type="text/event-stream", headers=SSE_HEADERS)
+        async with gateway.turn(turn) as pump:
+            event = await last_event(pump, request)
+        if isinstance(event, TurnFinished):
+            return JSONResponse(completion(run_id, body.model, event.reply))
+        return JSONResponse(stopped_object(event.message, event.code), status_code=503)
+
+    return routes
+
+
+def _model_names(tenant: TenantConfig) -> list[str]:
+    return [MODEL, *(f"{MODEL}/{name}" for name in tenant.enabled_specialists())]
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": CREATED, "owned_by": "manta"}
+
+
+async def _stream(
+    gateway: Gateway, turn: TurnRequest, body: ChatCompletionRequest, run_id: str
+) -> AsyncIterator[str]:
+    """Chunks as server-sent events; a failed turn ends with an error object, then ``[DONE]``."""
+    role = chunk(run_id, body.model, {"role": "assistant", "content": ""})
+    yield _line(role)
+    include_usage = body.stream_options is not None and body.stream_options.include_usage
+    async with gateway.turn(turn) as pump:
+        async for event in kept_alive(pump):
+            if event is None:
+                yield ": keep-alive\n\n"
+                continue
+            for item in _chunks(event, run_id, body.model):
+                yield _line(item)
+            if include_usage and isinstance(event, TurnFinished):
+                final = chunk(run_id, body.model, {}, usage=usage(event.reply))
+                yield _line({**final, "choices": []})
+    yield "data: [DONE]\n\n"
+
+
+def _chunks(event: Event, run_id: str, model: str) -> list[dict[str, Any]]:
+    if isinstance(event, TextDelta | TextDelivered):
+        return [chunk(run_id, model, {"content": event.text})]
+    if isinstance(event, TurnFinished):
+        return [chunk(run_id, model, {}, "stop", manta={"reply": reply_fields(event.reply)})]
+    if isinstance(event, TurnStopped):
+        return [stopped_object(event.message, event.code)]
+    if isinstance(event, StepStarted | StepFinished | Activity | Comment):
+        return [chunk(run_id, model, {}, manta={"event": event.model_dump(mode="json")})]
+    return []
+
+
+def _line(item: dict[str, Any]) -> str:
+    return f"data: {json.dumps(item, ensure_ascii=False)}\n\n"
