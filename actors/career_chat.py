@@ -46,6 +46,9 @@ class CareerChat:
             handoff_tool=HANDOFF,
         )
 
+    async def prepare(self) -> None:
+        await self._specialist.prepare()
+
     async def run(
         self,
         context: RequestContext,

@@ -53,6 +53,9 @@ class Guardrail:
         self._settings = settings
         self._question = gate_question()
 
+    async def prepare(self) -> None:
+        await self._models.prepare([self._question])
+
     async def decide(
         self, context: RequestContext, tenant: TenantConfig, messages: tuple[Message, ...]
     ) -> GateOutcome:

@@ -84,6 +84,11 @@ class Researcher:
         self._crawlers = crawlers
         self._agents: dict[str, CompiledStateGraph[Any, ResearchRun, Any, Any]] = {}
 
+    async def prepare(self) -> None:
+        """Build the agent of the process's default model before the first request needs it."""
+        self._agent(self._settings.mini_model)
+        await self._models.prepare([])
+
     async def run(
         self,
         context: RequestContext,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from domain.passages import Passage, ReadinessStatus
+from providers.embedding import Embedder, prepare_embedder
 from retrieval.search import DocumentSearch
 from retrieval.store import PassageStore
 
@@ -10,9 +11,14 @@ from retrieval.store import PassageStore
 class Retriever:
     """A thin role over :class:`retrieval.search.DocumentSearch`; it owns the store."""
 
-    def __init__(self, store: PassageStore, search: DocumentSearch) -> None:
+    def __init__(self, store: PassageStore, search: DocumentSearch, embedder: Embedder) -> None:
         self._store = store
+        self._embedder = embedder
         self._search = search
+
+    async def prepare(self) -> None:
+        """Load the embedding model before the first request needs it."""
+        await prepare_embedder(self._embedder)
 
     async def search(self, tenant: str, query: str, limit: int) -> list[Passage]:
         return await self._search.search(tenant, query, limit=limit)

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Any
 
 from actors.handles import ActorPort, LocalPort, Port
-from actors.roles import ProcessResources, build_role, close_role
+from actors.roles import ProcessResources, build_role, close_role, prepare_role
 from config.logs import configure_logging
 from config.settings import Settings
 from domain.errors import MantaError
@@ -28,6 +28,7 @@ class RoleHost:
         configure_logging()
         self._resources = ProcessResources(settings)
         self._roles: dict[str, Any] = {}
+        self._prepared: asyncio.Future[None] | None = None
         ports: dict[str, Port] = {
             name: ActorPort(name, actor) for name, actor in peers.items() if name not in names
         }
@@ -37,7 +38,7 @@ class RoleHost:
 
     async def call(self, role: str, method: str, args: tuple[Any, ...]) -> tuple[str, Any]:
         if method == "health":
-            return "ok", {"pid": os.getpid()}
+            return await self._health()
         try:
             return "ok", await getattr(self._roles[role], method)(*args)
         except MantaError as error:
@@ -52,6 +53,21 @@ class RoleHost:
                     yield "ok", item
             except MantaError as error:
                 yield "error", error
+
+    async def _health(self) -> tuple[str, Any]:
+        """Healthy means prepared: the first probe prepares the roles, the others wait for it."""
+        if self._prepared is None:
+            self._prepared = asyncio.ensure_future(self._prepare())
+        try:
+            await asyncio.shield(self._prepared)
+        except MantaError as error:
+            self._prepared = None
+            return "error", error
+        return "ok", {"pid": os.getpid()}
+
+    async def _prepare(self) -> None:
+        for role in self._roles.values():
+            await prepare_role(role)
 
     async def close(self) -> None:
         """Close what the roles and the process own; the host is killed afterwards."""

@@ -117,7 +117,7 @@ def build_role(name: str, resources: ProcessResources, ports: Mapping[str, Port]
 
         embedder = resources.models.embedder
         store = PassageStore(settings.milvus_uri or "", embedder, token=settings.milvus_secret)
-        return Retriever(store, DocumentSearch(store, embedder))
+        return Retriever(store, DocumentSearch(store, embedder), embedder)
     if name == PAGE_CACHE:
         from crawler.cache import PageCache
 
@@ -128,6 +128,13 @@ def build_role(name: str, resources: ProcessResources, ports: Mapping[str, Port]
 
         return Crawler(PageFetcher(connect_to=settings.connect_to))
     raise KeyError(name)
+
+
+async def prepare_role(role: Any) -> None:
+    """Let a role do what its first request would otherwise wait for."""
+    prepare = getattr(role, "prepare", None)
+    if prepare is not None:
+        await prepare()
 
 
 async def close_role(role: Any) -> None:

@@ -65,6 +65,11 @@ class Specialist:
         self._handoff_tool = handoff_tool
         self._agents: dict[str, CompiledStateGraph[Any, SpecialistRun, Any, Any]] = {}
 
+    async def prepare(self) -> None:
+        """Build the agent of the process's default model before the first request needs it."""
+        self._agent(self._settings.mini_model)
+        await self._models.prepare([])
+
     async def run(
         self,
         context: RequestContext,

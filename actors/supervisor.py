@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from actors.conversation import evidence_json
 from config import prompt_files
 from config.settings import Settings
-from config.tenants import TenantConfig
+from config.tenants import SPECIALISTS, TenantConfig
 from domain.errors import InvalidConfiguration, ModelUnavailable
 from domain.messages import Message, latest_user_text
 from domain.outcomes import RoutingOutcome
@@ -42,6 +42,9 @@ class Supervisor:
     def __init__(self, models: Models, settings: Settings) -> None:
         self._models = models
         self._settings = settings
+
+    async def prepare(self) -> None:
+        await self._models.prepare([routing_question(SPECIALISTS)])
 
     async def decide(
         self,

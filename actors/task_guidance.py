@@ -38,6 +38,9 @@ class TaskGuidance:
         tools = task_tools(retriever, directory)
         self._specialist = Specialist(AGENT, tools, models, settings)
 
+    async def prepare(self) -> None:
+        await self._specialist.prepare()
+
     async def run(
         self,
         context: RequestContext,

@@ -156,11 +156,10 @@ def stores(settings: Settings) -> Iterator[StoreUrls]:
     Raises:
         StoreUnavailable: a named server does not answer, or an embedded one does not start.
     """
-    token = settings.milvus_token.get_secret_value() if settings.milvus_token else None
     if settings.redis_url:
         check_redis(settings.redis_url)
     if settings.milvus_uri:
-        check_milvus(settings.milvus_uri, token)
+        check_milvus(settings.milvus_uri, settings.milvus_secret)
     with contextlib.ExitStack() as stack:
 
         def embedded(start: Callable[[Path], EmbeddedStore]) -> str:

@@ -157,3 +157,9 @@ def build_embedder(settings: Settings) -> Embedder:
         settings.embedding_dimensions,
         shorten=settings.provider == "openai",
     )
+
+
+async def prepare_embedder(embedder: Embedder) -> None:
+    """Load a local encoder before the first request needs it; a served model is not called."""
+    if isinstance(embedder, LocalEmbedder):
+        await embedder.embed(["ready"])

@@ -6,6 +6,7 @@ provider, and no decision is tried again through generation.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
@@ -87,6 +88,10 @@ class Models(Protocol):
         self, model: str, task: Task, *, public: bool = False, max_tokens: int | None = None
     ) -> BaseChatModel:
         """A LangChain chat model. ``public`` marks the only calls whose tokens may be streamed."""
+        ...
+
+    async def prepare(self, questions: Sequence[Question]) -> None:
+        """Do beforehand what the first decision on each question would do."""
         ...
 
     async def close(self) -> None:

@@ -7,15 +7,16 @@ from fixed sentences and verbatim passages; it never invents a sentence.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from langchain_core.language_models import BaseChatModel
 
 from config.settings import Settings
-from providers.embedding import Embedder, build_embedder
+from providers.embedding import Embedder, build_embedder, prepare_embedder
 from providers.interface import PRIVATE_TAG, PUBLIC_TAG, Decision, Question, Task
 from providers.offline_chat import OfflineChat
 from providers.offline_decisions import OfflineDecider
-from providers.offline_policies import OfflinePolicies
+from providers.offline_policies import OfflinePolicies, intent_question
 
 log = logging.getLogger("manta.models")
 
@@ -45,6 +46,12 @@ class OfflineModels:
             task=task,
             tags=[PUBLIC_TAG if public else PRIVATE_TAG],
         )
+
+    async def prepare(self, questions: Sequence[Question]) -> None:
+        """Load the encoder and learn the examples, some seconds of a cold start."""
+        await prepare_embedder(self.embedder)
+        for question in (*questions, intent_question()):
+            await self._decider.decide(question, "ready")
 
     async def close(self) -> None:
         """Nothing is held open."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import openai
 from langchain_core.language_models import BaseChatModel
@@ -12,7 +13,7 @@ from pydantic import SecretStr
 from config.policy import POLICY
 from config.settings import Settings
 from providers import native_decisions
-from providers.embedding import Embedder, build_embedder
+from providers.embedding import Embedder, build_embedder, prepare_embedder
 from providers.interface import PRIVATE_TAG, PUBLIC_TAG, Decision, Question, Task
 from providers.structured_choice import choose
 from providers.usage import CallMeter, price
@@ -89,6 +90,10 @@ class OpenAIModels:
                 metadata={"task": task},
             )
         return self._chats[key]
+
+    async def prepare(self, questions: Sequence[Question]) -> None:
+        """Nothing is learnt from examples here."""
+        await prepare_embedder(self.embedder)
 
     async def close(self) -> None:
         await self._client.close()

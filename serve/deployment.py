@@ -12,6 +12,7 @@ from config.settings import Settings
 from config.tenants import TenantDirectory
 from serve.app import build_app
 from serve.gateway import Gateway
+from serve.loopback import keep_replica_on_loopback
 
 APPLICATION = "manta"
 ONGOING = 256
@@ -24,6 +25,7 @@ class Chat:
 
     def __init__(self, settings: Settings, tenants: TenantDirectory) -> None:
         configure_logging()
+        keep_replica_on_loopback()
         self._cell = ActorCell.create(settings)
         self._gateway = Gateway(settings, tenants, self._cell.handles)
 

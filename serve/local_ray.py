@@ -11,10 +11,14 @@ OBJECT_STORE_BYTES = 256 * 1024 * 1024
 DASHBOARD_PORT = 8265
 
 _ENVIRONMENT = {
+    "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_SERVE_ENABLE_HA_PROXY": "0",
+    # Ray takes the loopback address for its own, and listens there only, where it believes that
+    # no other machine may join; on Linux this is the one switch that says so.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
 }
 
 
