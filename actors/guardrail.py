@@ -90,7 +90,7 @@ class Guardrail:
         if not text.strip():
             text = prompt_files.phrase(f"boundary_{decision.value}", context.locale)
         return GateOutcome(
-            decision=decision.value,  # type: ignore[arg-type]
+            decision=decision.value,
             reply=text.strip(),
             spent=decision.spent + spent,
         )

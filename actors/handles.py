@@ -69,7 +69,7 @@ class ActorPort:
 
     async def call(self, method: str, *args: Any, seconds: float | None = None) -> Any:
         deadline = _Deadline(f"{self._name}.{method}", seconds)
-        ref = self._actor.call.remote(self._name, method, args)
+        ref: Any = self._actor.call.remote(self._name, method, args)
         try:
             reply = await deadline.bounded(ref)
         except (asyncio.CancelledError, DeadlineExceeded):
@@ -83,7 +83,7 @@ class ActorPort:
         self, method: str, *args: Any, seconds: float | None = None
     ) -> AsyncGenerator[Any, None]:
         deadline = _Deadline(f"{self._name}.{method}", seconds)
-        generator = self._actor.stream.options(num_returns="streaming").remote(
+        generator: Any = self._actor.stream.options(num_returns="streaming").remote(
             self._name, method, args
         )
         finished = False
@@ -116,7 +116,7 @@ class ActorPort:
                 await ended
         except TimeoutError:
             log.error("drain_timeout", extra={"role": self._name})
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             # The ordinary end of a cancelled call: TaskCancelledError in one form or another.
             log.debug("drained", extra={"role": self._name, "error_type": type(error).__name__})
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from crawler.cache import Hit, PageKey
-
 from actors.role_handles import CrawlerHandle, PageCacheHandle
 from config.tenants import WebConfig
+from crawler.cache import Hit, PageKey
 from crawler.pages import FetchedPage, PageRequest
 from domain.errors import MantaError, PageFailed
 

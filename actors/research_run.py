@@ -11,12 +11,11 @@ import logging
 from dataclasses import dataclass, field
 from typing import Any
 
-from crawler.session import BrowsingSession, PageWindow, ReadRefused, SourceOutcome
-
 from actors.evidence import Evidence, Source
 from actors.role_handles import RetrieverHandle
 from config.policy import POLICY
 from config.tenants import TenantConfig
+from crawler.session import BrowsingSession, PageWindow, ReadRefused, SourceOutcome
 from domain.budgets import Meter
 from domain.errors import MantaError
 from domain.passages import Passage

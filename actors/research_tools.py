@@ -10,13 +10,13 @@ from langchain_core.tools import tool
 from actors.research_run import ResearchRun
 from config.policy import POLICY
 from domain.errors import AllowanceExhausted
-from domain.events import Activity, Comment
+from domain.events import Activity, ActivityCode, Comment
 
 AGENT = "knowledge"
 
 
-def _announce(runtime: ToolRuntime[ResearchRun], code: str, comment: str) -> None:
-    runtime.stream_writer(Activity(code=code, agent=AGENT))  # type: ignore[arg-type]
+def _announce(runtime: ToolRuntime[ResearchRun], code: ActivityCode, comment: str) -> None:
+    runtime.stream_writer(Activity(code=code, agent=AGENT))
     public = " ".join(comment.split())[: POLICY.research.comment_chars]
     if public:
         runtime.stream_writer(Comment(agent=AGENT, text=public))

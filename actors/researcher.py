@@ -7,9 +7,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
-from crawler.session import BrowsingSession
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -35,6 +34,7 @@ from config import prompt_files
 from config.policy import POLICY
 from config.settings import Settings
 from config.tenants import TenantConfig
+from crawler.session import BrowsingSession
 from domain.answers import KnowledgeAnswer
 from domain.budgets import Budget, Meter
 from domain.errors import AllowanceExhausted, MantaError
@@ -67,7 +67,7 @@ class ResearchBudgetMiddleware(AgentMiddleware[AgentState[Any], ResearchRun]):
 
 
 class Researcher:
-    """Owns the evidence, the budget and the browsing session of each run; lives with the process."""
+    """Owns each run's evidence, budget and browsing session; lives with the process itself."""
 
     def __init__(
         self,
@@ -172,9 +172,9 @@ class Researcher:
                 stream_mode=["custom", "values"],
             ):
                 if mode == "custom":
-                    yield item
+                    yield cast(Event, item)
                 else:
-                    final = item
+                    final = cast(dict[str, Any], item)
         draft = final.get("structured_response")
         if isinstance(draft, StructuredAnswer):
             yield draft
@@ -217,7 +217,7 @@ class Researcher:
     def _without_answer(self, run: ResearchRun, code: str) -> KnowledgeAnswer:
         """A miss, or an unavailability when no source responded at all."""
         status = "unavailable" if run.nothing_responded() else "unanswerable"
-        return KnowledgeAnswer(status=status, code=code)  # type: ignore[arg-type]
+        return KnowledgeAnswer(status=status, code=code)
 
     async def _readiness(self, tenant: TenantConfig) -> Readiness:
         """Also for direct entries: without a source no model and no embedding is called."""
@@ -249,9 +249,7 @@ class Researcher:
             ),
         )
         pages = PageSource(tenant.tenant, web, self._cache, self._crawlers)
-        return BrowsingSession(
-            narrowed, pages.fetch, limits=limits, request_id=context.request_id
-        )
+        return BrowsingSession(narrowed, pages.fetch, limits=limits, request_id=context.request_id)
 
     def _agent(self, model: str) -> CompiledStateGraph[Any, ResearchRun, Any, Any]:
         if model not in self._agents:

@@ -19,7 +19,6 @@ from domain.requests import RequestContext
 
 if TYPE_CHECKING:
     from crawler.cache import CacheAnswer, PageKey
-
     from crawler.pages import FetchedPage, PageRequest
 
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
@@ -122,11 +122,11 @@ class Specialist:
                     stream_mode=["messages", "custom", "values"],
                 ):
                     if mode == "values":
-                        final = item["messages"]
+                        final = cast(dict[str, Any], item)["messages"]
                     elif mode == "custom":
-                        yield item
+                        yield cast(Event, item)
                     else:
-                        delta = self._public_text(item)
+                        delta = _public_text(*cast(tuple[BaseMessage, dict[str, Any]], item))
                         if delta:
                             streamed = True
                             yield TextDelta(agent=self.name, text=delta)
@@ -158,11 +158,6 @@ class Specialist:
             raise ModelUnavailable("the model", "empty reply")
         return SpecialistOutcome(messages=messages, spent=meter.spent)
 
-    def _public_text(self, item: tuple[BaseMessage, dict[str, Any]]) -> str:
-        message, metadata = item
-        public = PUBLIC_TAG in (metadata.get("tags") or [])
-        return message.text if public and isinstance(message, AIMessageChunk) else ""
-
     def _offered(self, tenant: TenantConfig) -> frozenset[str]:
         """The tenant's tools. Excluding every business tool keeps them all and warns; the handoff
         is a transition rather than a business tool and can always be excluded."""
@@ -184,8 +179,12 @@ class Specialist:
                 self._tools,
                 system_prompt=prompt_files.text(self.name),
                 middleware=[
-                    ModelCallLimitMiddleware(run_limit=limits.model_calls, exit_behavior="error"),
-                    ToolCallLimitMiddleware(run_limit=limits.tool_calls, exit_behavior="continue"),
+                    ModelCallLimitMiddleware(  # type: ignore[list-item]
+                        run_limit=limits.model_calls, exit_behavior="error"
+                    ),
+                    ToolCallLimitMiddleware(  # type: ignore[list-item]
+                        run_limit=limits.tool_calls, exit_behavior="continue"
+                    ),
                     ContextEditingMiddleware(
                         edits=[
                             ClearToolUsesEdit(
@@ -199,3 +198,9 @@ class Specialist:
                 context_schema=SpecialistRun,
             )
         return self._agents[model]
+
+
+def _public_text(message: BaseMessage, metadata: dict[str, Any]) -> str:
+    """Text of a public call's chunk; internal model tokens never pass."""
+    public = PUBLIC_TAG in (metadata.get("tags") or [])
+    return message.text if public and isinstance(message, AIMessageChunk) else ""

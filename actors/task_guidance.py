@@ -13,7 +13,7 @@ from actors.role_handles import RetrieverHandle
 from actors.specialist import Specialist
 from actors.specialist_run import SpecialistRun
 from config.settings import Settings
-from config.tenants import TenantConfig
+from config.tenants import SpecialistName, TenantConfig
 from domain.errors import NotFound, Unavailable
 from domain.events import Activity, Event
 from domain.messages import Message
@@ -22,7 +22,7 @@ from domain.requests import RequestContext
 from providers.interface import Models
 from retrieval.directory import TaskDirectory
 
-AGENT = "task_guidance"
+AGENT: SpecialistName = "task_guidance"
 
 
 class TaskGuidance:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from langgraph.errors import NodeError, NodeTimeoutError
 from langgraph.runtime import Runtime
@@ -21,7 +21,12 @@ from graph.state import TurnContext, TurnState, conversation, plain
 
 log = logging.getLogger("manta.turn")
 Turn = Runtime[TurnContext]
-Node = Callable[[TurnState, Turn], Awaitable[TurnState]]
+
+
+class Node(Protocol):
+    """A node in the form that LangGraph's types ask for."""
+
+    def __call__(self, state: TurnState, *, runtime: Turn) -> Awaitable[TurnState]: ...
 
 
 @asynccontextmanager
@@ -65,7 +70,7 @@ async def supervisor(state: TurnState, runtime: Turn) -> TurnState:
 def specialist(name: str) -> Node:
     """The node of one specialist."""
 
-    async def run(state: TurnState, runtime: Turn) -> TurnState:
+    async def run(state: TurnState, *, runtime: Turn) -> TurnState:
         context = runtime.context
         outcome: SpecialistOutcome | None = None
         async with step(runtime, name):

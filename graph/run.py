@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, cast
 
 from config.prompt_files import phrase
 from domain.answers import Reply
@@ -52,9 +52,9 @@ async def run_turn(
         async with aclosing(stream) as items:  # type: ignore[type-var]
             async for mode, item in items:
                 if mode == "custom":
-                    yield item
+                    yield cast(Event, item)
                 elif "deliver" in item:
-                    reply = item["deliver"]["reply"]
+                    reply = cast(dict[str, Any], item)["deliver"]["reply"]
         if reply is None:
             raise TurnFailed("turn", "no_reply")
         spent = context.spent.model_copy(update={"seconds": time.monotonic() - started})
@@ -63,7 +63,7 @@ async def run_turn(
             "turn_finished",
             extra={**_correlation(context), "status": last.reply.status, **_figures(context)},
         )
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it was, the user gets a safe error
         stage = error.stage if isinstance(error, TurnFailed) else "turn"
         code = error.code if isinstance(error, MantaError) else "unexpected"
         cause = error.cause if isinstance(error, TurnFailed) else code

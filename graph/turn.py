@@ -27,7 +27,7 @@ def build_turn(saver: BaseCheckpointSaver[Any] | None) -> TurnGraph:
     graph: StateGraph[TurnState, TurnContext, TurnState, TurnState] = StateGraph(
         TurnState, context_schema=TurnContext
     )
-    graph.set_node_defaults(error_handler=nodes.stop)
+    graph.set_node_defaults(error_handler=nodes.stop)  # type: ignore[arg-type]
     graph.add_node("gate", nodes.gate, timeout=TimeoutPolicy(run_timeout=limits.gate))
     graph.add_node(
         "supervisor", nodes.supervisor, timeout=TimeoutPolicy(run_timeout=limits.supervisor)

@@ -66,13 +66,13 @@ class OfflineChat(BaseChatModel):
         whole = _message(step, messages)
         pieces = step.text.splitlines(keepends=True) if not step.call else []
         for piece in pieces:
-            chunk = ChatGenerationChunk(message=AIMessageChunk(piece, id=whole.id))
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=piece, id=whole.id))
             if run_manager:
                 await run_manager.on_llm_new_token(piece, chunk=chunk)
             yield chunk
         yield ChatGenerationChunk(
             message=AIMessageChunk(
-                "",
+                content="",
                 id=whole.id,
                 tool_calls=whole.tool_calls,
                 usage_metadata=whole.usage_metadata,

@@ -29,7 +29,7 @@ class OpenAIModels:
     """
 
     def __init__(self, settings: Settings, embedder: Embedder | None = None) -> None:
-        self.name = settings.provider
+        self.name: str = settings.provider
         self._settings = settings
         self._is_openai = settings.provider == "openai"
         self._key = settings.openai_api_key or SecretStr("none")

@@ -23,7 +23,7 @@ def choice_schema(question: Question) -> type[BaseModel]:
     return create_model(
         question.name,
         __config__=ConfigDict(extra="forbid"),
-        choice=(values, Field(description="The one choice that fits.")),
+        choice=(values, Field(description="The one choice that fits.")),  # type: ignore[arg-type]
     )
 
 

@@ -65,9 +65,7 @@ def _latest(body: RunAgentInput) -> Message:
         name = sorted(body.model_extra)[0]
         raise InvalidInput(name, "is not a field of a run", "remove it")
     if len(body.messages) > POLICY.input.messages:
-        raise InvalidInput(
-            "messages", f"has more than {POLICY.input.messages} items", "send fewer"
-        )
+        raise InvalidInput("messages", f"has more than {POLICY.input.messages} items", "send fewer")
     if not body.messages or body.messages[-1].role != "user":
         raise InvalidInput("messages", "does not end with a user message", "end with one")
     content = body.messages[-1].content
@@ -103,11 +101,11 @@ def _locale(value: object) -> Locale | None:
         return None
     for known in ("en", "fr", "de"):
         if value == known:
-            return known  # type: ignore[return-value]
+            return known
     raise InvalidInput("forwardedProps.locale", "is not supported", "use en, fr or de")
 
 
 def _entry(value: object) -> str | None:
     if value is None or value in SPECIALISTS:
-        return value  # type: ignore[return-value]
+        return value
     raise InvalidInput("forwardedProps.agent", "does not exist", f"use one of {SPECIALISTS}")

@@ -53,4 +53,6 @@ def application(settings: Settings, tenants: TenantDirectory) -> serve.Applicati
         }
     else:
         options["num_replicas"] = settings.replicas_min
-    return serve.deployment(Chat).options(**options).bind(settings, tenants)  # type: ignore[attr-defined]
+    deployment: Any = serve.deployment(Chat)
+    bound: serve.Application = deployment.options(**options).bind(settings, tenants)
+    return bound

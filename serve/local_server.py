@@ -1,4 +1,4 @@
-"""``manta serve``: stores, Ray and the chat on one machine, started together and stopped together."""
+"""``manta serve``: stores, Ray and the chat on one machine, started and stopped together."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def run_server(settings: Settings, *, demo: bool) -> None:
         if demo and not stopping.is_set():
             from serve.indexing import index_with_bar
 
-            index_with_bar(
-                settings, FOLDER / "documents", TENANT, urls.milvus_uri, use_ray=False
-            )
+            index_with_bar(settings, FOLDER / "documents", TENANT, urls.milvus_uri, use_ray=False)
         print("starting Ray and the chat ...", flush=True)
         stack.enter_context(local_ray(dashboard=True))
         stack.callback(_deploy(settings, tenants, stopping))

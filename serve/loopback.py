@@ -18,12 +18,13 @@ def keep_replica_on_loopback() -> None:
     import ray
     from ray.serve._private import replica
 
-    if ray.util.get_node_ip_address() != "127.0.0.1":
+    module: Any = replica
+    if ray.util.get_node_ip_address() != "127.0.0.1":  # type: ignore[no-untyped-call]
         return
-    add_port = replica.add_port_to_grpc_server
+    add_port = module.add_port_to_grpc_server
 
     def add_loopback_port(server: Any, address: str) -> int:
         port: int = add_port(server, address.replace("[::]", "127.0.0.1"))
         return port
 
-    replica.add_port_to_grpc_server = add_loopback_port
+    module.add_port_to_grpc_server = add_loopback_port

@@ -12,8 +12,17 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from config.tenants import TenantConfig
 from domain.errors import NotFound
-from domain.events import Activity, Comment, Event, TextDelivered, TextDelta, TurnFinished
-from domain.events import StepFinished, StepStarted, TurnStopped
+from domain.events import (
+    Activity,
+    Comment,
+    Event,
+    StepFinished,
+    StepStarted,
+    TextDelivered,
+    TextDelta,
+    TurnFinished,
+    TurnStopped,
+)
 from serve.bounded_body import check_conversation, read_json, validated
 from serve.errors import stopped_object
 from serve.gateway import Gateway, TurnRequest

@@ -96,7 +96,7 @@ class ChatCompletionRequest(_Strict):
             return None
         for known in ("en", "fr", "de"):
             if asked.lower().startswith(known):
-                return known  # type: ignore[return-value]
+                return known
         raise InvalidInput("metadata.locale", "is not supported", "use en, fr or de")
 
     def turn_messages(self) -> list[Message]:
