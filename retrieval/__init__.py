@@ -1,0 +1,1 @@
+"""Passages: documents, chunks, their store and the search over them."""
