@@ -34,12 +34,17 @@ class Pump(Generic[T]):
 
     async def __aenter__(self) -> Pump[T]:
         self._task = asyncio.create_task(self._run())
+        self._task.add_done_callback(_observed)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        """Cancel the source once and wait for its end.
+
+        Behind a stream whose client has gone, every await is cancelled again. A wait, unlike a
+        gather, does not pass that on, so the source's clean-up is interrupted by nobody.
+        """
+        self.task.cancel()
+        await asyncio.wait({self.task})
 
     async def _run(self) -> None:
         async with asyncio.timeout(self._seconds), aclosing(self._source) as items:
@@ -86,6 +91,12 @@ class Pump(Generic[T]):
     @property
     def ended(self) -> bool:
         return self.task.done()
+
+
+def _observed(task: asyncio.Task[None]) -> None:
+    """Take note of a failure that nobody is left to hear of."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def pumped(

@@ -15,8 +15,9 @@ from domain.events import Activity, ActivityCode, Comment
 AGENT = "knowledge"
 
 
-def _announce(runtime: ToolRuntime[ResearchRun], code: ActivityCode, comment: str) -> None:
-    runtime.stream_writer(Activity(code=code, agent=AGENT))
+def _announce(runtime: ToolRuntime[ResearchRun], comment: str, *codes: ActivityCode) -> None:
+    for code in codes:
+        runtime.stream_writer(Activity(code=code, agent=AGENT))
     public = " ".join(comment.split())[: POLICY.research.comment_chars]
     if public:
         runtime.stream_writer(Comment(agent=AGENT, text=public))
@@ -31,10 +32,12 @@ async def search_knowledge(query: str, comment: str, runtime: ToolRuntime[Resear
         comment: one short public sentence on what is being looked for.
     """
     run = runtime.context
+    codes: list[ActivityCode] = []
     if run.tenant.chatbot.rag.enabled:
-        _announce(runtime, "searching_documents", comment)
+        codes.append("searching_documents")
     if run.tenant.web.active_sources and run.meter.used("searches") == 0:
-        _announce(runtime, "searching_web", "")
+        codes.append("searching_web")
+    _announce(runtime, comment, *codes)
     try:
         result = await run.search(query)
     except AllowanceExhausted as exhausted:
@@ -58,6 +61,6 @@ async def read_knowledge_page(
         section_id: a section from the page's index.
         offset: where to continue, from ``next_offset``.
     """
-    _announce(runtime, "reading_page", comment)
+    _announce(runtime, comment, "reading_page")
     result = await runtime.context.read(page_id, section_id, offset)
     return json.dumps(result, ensure_ascii=False)

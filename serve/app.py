@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse
 
-from domain.errors import NotFound
 from serve.agui_routes import agui_routes
-from serve.errors import error_response, install_errors
+from serve.errors import install_errors
 from serve.gateway import Gateway
-from serve.identity import check_host
+from serve.identity import LoopbackOnly
 from serve.openai_routes import openai_routes
 from serve.page_routes import page_routes
 
@@ -34,15 +33,7 @@ def build_app(gateway: Gateway, on_close: Callable[[], Awaitable[None]]) -> Fast
     app = FastAPI(title="Manta", lifespan=lifespan, docs_url=None, redoc_url=None)
     install_errors(app)
 
-    @app.middleware("http")
-    async def _loopback_only(
-        request: Request, proceed: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        try:
-            check_host(request)
-        except NotFound as error:
-            return error_response(error)
-        return await proceed(request)
+    app.add_middleware(LoopbackOnly)
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from config.settings import Settings
 from config.tenants import TenantDirectory
 from domain.errors import InvalidInput, NotFound
+from serve.errors import error_response
 
 TENANT_HEADER = "x-manta-tenant"
 USER_HEADER = "x-manta-user"
@@ -48,9 +51,24 @@ def identify(request: Request, settings: Settings, tenants: TenantDirectory) -> 
     return Identity(tenant=tenants.get(tenant).tenant, user=user)
 
 
-def check_host(request: Request) -> None:
-    """Raises NotFound for a Host header that does not name loopback."""
-    host = request.headers.get("host", "")
-    name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-    if name not in {"127.0.0.1", "localhost", "[::1]"}:
-        raise NotFound("the host")
+class LoopbackOnly:
+    """ASGI middleware that answers 404 unless the ``Host`` header names loopback.
+
+    It is written against ASGI because a middleware that wraps requests hides disconnects from the
+    streams behind it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not names_loopback(Headers(scope=scope).get("host", "")):
+            await error_response(NotFound("the host"))(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def names_loopback(host: str) -> bool:
+    """Whether a ``Host`` header, with or without a port, names this machine's loopback."""
+    name = host if host.endswith("]") else host.rsplit(":", 1)[0]
+    return name in {"127.0.0.1", "localhost", "[::1]"}

@@ -37,6 +37,8 @@ from serve.openai_schemas import (
 )
 from serve.turn_stream import SSE_HEADERS, kept_alive, last_event
 
+CLIENT_GONE = 499
+"""Nobody reads this status; it is what access logs commonly show for a client that left."""
 CREATED = 1_790_000_000
 """OpenAI's schema wants a date of a model; this one is the project's own, and fixed."""
 
@@ -79,6 +81,8 @@ def openai_routes(gateway: Gateway) -> APIRouter:
             return StreamingResponse(lines, media_type="text/event-stream", headers=SSE_HEADERS)
         async with gateway.turn(turn) as pump:
             event = await last_event(pump, request)
+        if event is None:
+            return Response(status_code=CLIENT_GONE)
         if isinstance(event, TurnFinished):
             return JSONResponse(completion(run_id, body.model, event.reply))
         return JSONResponse(stopped_object(event.message, event.code), status_code=503)

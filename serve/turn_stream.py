@@ -27,19 +27,14 @@ async def kept_alive(pump: Pump[Event]) -> AsyncIterator[Event | None]:
             yield None
 
 
-async def last_event(pump: Pump[Event], request: Request) -> TurnFinished | TurnStopped:
-    """The turn's last event, for a client that wants the whole answer at once.
-
-    Raises:
-        asyncio.CancelledError: the client went away; leaving the turn's block then cancels it.
-    """
+async def last_event(pump: Pump[Event], request: Request) -> TurnFinished | TurnStopped | None:
+    """The turn's last event, for a client that wants the whole answer at once; ``None`` when the
+    client went away, and leaving the turn's block then cancels it."""
     gone = asyncio.create_task(_disconnected(request))
     ending = asyncio.create_task(_last(pump))
     try:
         await asyncio.wait({gone, ending}, return_when=asyncio.FIRST_COMPLETED)
-        if not ending.done():
-            raise asyncio.CancelledError
-        return ending.result()
+        return ending.result() if ending.done() else None
     finally:
         gone.cancel()
         ending.cancel()

@@ -308,7 +308,10 @@ def test_research_makes_four_model_calls_at_most_and_the_last_must_answer(
         {"answer": "27 days.", "citations": []},
         {"answer": "27 days.", "citations": [{"source_id": "w9", "quote": "27 days"}]},
         {"answer": "28 days.", "citations": [{"source_id": "w1", "quote": "28 days of leave"}]},
-        {"answer": "5 days.", "citations": [{"source_id": "w1", "quote": "Up to five unused days"}]},
+        {
+            "answer": "5 days.",
+            "citations": [{"source_id": "w1", "quote": "Up to five unused days"}],
+        },
     ],
     ids=["empty answer", "no citation", "unknown source", "invented quote", "undelivered page"],
 )
@@ -339,7 +342,9 @@ def test_a_linked_page_is_read_through_its_handle(
     hand_over(models)
     models.script(RESEARCH, SEARCH, call("read_knowledge_page", page_id="made-up", comment="x"))
     reply = ask(client, "How many days of leave do I have?")
-    outputs = [i for i in models.asked(RESEARCH)[2]["input"] if i.get("type") == "function_call_output"]
+    outputs = [
+        i for i in models.asked(RESEARCH)[2]["input"] if i.get("type") == "function_call_output"
+    ]
     assert json.loads(outputs[1]["output"])["error"] == "unknown_page"
     assert reply.model_extra["manta"]["status"] == "miss"
 

@@ -107,7 +107,7 @@ class ModelServer:
         script = self._scripts.get(task)
         return body, script.popleft() if script else None
 
-    async def _unspoken(self, reply: Reply | None) -> Response | None:
+    async def _unspoken(self, request: Request, reply: Reply | None) -> Response | None:
         """The reply of a request that fails below the protocol."""
         if isinstance(reply, Status):
             return JSONResponse(reply.body, status_code=reply.code)
@@ -116,7 +116,9 @@ class ModelServer:
         if isinstance(reply, Silent):
             self.open_requests += 1
             try:
-                await asyncio.sleep(reply.seconds)
+                until = time.monotonic() + reply.seconds
+                while time.monotonic() < until and not await request.is_disconnected():
+                    await asyncio.sleep(0.05)
             finally:
                 self.open_requests -= 1
             return JSONResponse({"error": {"message": "silent"}}, status_code=500)
@@ -124,7 +126,7 @@ class ModelServer:
 
     async def _chat(self, request: Request) -> Response:
         body, reply = await self._next(request)
-        failed = await self._unspoken(reply)
+        failed = await self._unspoken(request, reply)
         if failed is not None:
             return failed
         spoken = _spoken(body, reply)
@@ -137,7 +139,7 @@ class ModelServer:
 
     async def _responses(self, request: Request) -> Response:
         body, reply = await self._next(request)
-        failed = await self._unspoken(reply)
+        failed = await self._unspoken(request, reply)
         if failed is not None:
             return failed
         spoken = _spoken(body, reply)
@@ -150,7 +152,7 @@ class ModelServer:
 
     async def _decisions(self, request: Request) -> Response:
         body, reply = await self._next(request)
-        failed = await self._unspoken(reply)
+        failed = await self._unspoken(request, reply)
         if failed is not None:
             return failed
         question = body["questions"][0]
@@ -182,7 +184,7 @@ class ModelServer:
 
     async def _embeddings(self, request: Request) -> Response:
         body, reply = await self._next(request)
-        failed = await self._unspoken(reply)
+        failed = await self._unspoken(request, reply)
         if failed is not None:
             return failed
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
