@@ -55,12 +55,14 @@ class ActorCell:
 
         host = ray.remote(RoleHost)
         common = {"num_cpus": 0, "max_restarts": -1, "max_concurrency": MAX_CONCURRENCY}
-        # One cache for all cells: it outlives the cell that happened to create it.
+        # One cache for all cells: it outlives the cell that happened to create it, and so must not
+        # be placed in that cell's placement group, without which it could never restart.
         cache = host.options(
             name=PAGE_CACHE,
             namespace=NAMESPACE,
             lifetime="detached",
             get_if_exists=True,
+            scheduling_strategy="DEFAULT",
             **common,
         ).remote(settings, (PAGE_CACHE,), {})
         cell = uuid.uuid4().hex[:8]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.embedded import start_milvus, start_valkey
+from serve.local_ray import local_ray
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +28,10 @@ def redis_url(stores_folder: Path) -> Iterator[str]:
     store = start_valkey(stores_folder)
     yield store.url
     store.stop()
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[None]:
+    """One small Ray for the whole session: two CPUs, on loopback."""
+    with local_ray(dashboard=True, cpus=2):
+        yield
