@@ -1,0 +1,24 @@
+# The two commands of the README, and what CI calls.
+UV := $(shell command -v uv 2>/dev/null || echo python3 -m uv)
+RUN := $(UV) run --frozen
+
+.PHONY: demo test check environment graph
+
+environment:
+	@$(UV) --version >/dev/null 2>&1 || python3 -m pip install --quiet --user uv || python3 -m pip install --quiet --break-system-packages --user uv
+	@$(UV) sync --frozen --quiet --compile-bytecode
+
+demo: environment  ## The whole assistant on this machine, with the demo organisation.
+	@$(RUN) manta serve --demo
+
+test: environment  ## All tests that this machine can run.
+	@$(RUN) pytest -q
+
+check: environment  ## Style, types and layers.
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(RUN) mypy
+	@$(RUN) lint-imports
+
+graph: environment  ## Print the graph of a turn, drawn from the compiled code.
+	@$(RUN) python -m graph.turn
