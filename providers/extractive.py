@@ -1,133 +1,140 @@
-"""Finding the verbatim span of delivered text that answers a question best.
+"""Finding the verbatim piece of delivered text that answers a question best.
 
-The offline model never writes: it chooses. A candidate is a sentence or a line, or two that follow
-each other; its score blends the meaning (cosine of embeddings, the heading read along) with how
-much of the question's rarer words it and its heading hold. Scores of different questions are
-comparable, so thresholds can tell an answer from a miss.
+The offline model never writes: it chooses. A piece is ranked by what it means, beside its heading
+and alone, and by how many of the question's rarer words it holds. Whether the best piece is an
+answer at all is judged apart, because the same cosine is high for one question and low for another.
 """
 
 from __future__ import annotations
 
-import math
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from providers.embedding import Embedder
+from providers.extractive_units import Delivered, Unit, units_of
+from providers.extractive_words import WantedWords, languages_of
+from providers.offline_vectors import RememberedVectors
 
-LEXICAL_WEIGHT = 0.30
-STEM_CHARS = 5
-MIN_WORD_CHARS = 3
-MAX_SPAN_CHARS = 420
-MIN_SPAN_CHARS = 12
-MAX_UNITS = 400
-_UNIT = re.compile(r"[^\n.!?…]+(?:[.!?…]+(?!\s)[^\n.!?…]+)*[.!?…]*[»”\")]*")
-_WORD = re.compile(r"\w+")
+LITERAL_WEIGHT = 0.10
+SOFT_WEIGHT = 0.30
+LANGUAGE_BONUS = 0.12
+NUMBER_BONUS = 0.10
+SHORTLIST = 24
+"""Pieces whose sentences and words are looked at; the others are too far from the question."""
+
+_NUMBER = re.compile(r"\d")
+_ASKS_NUMBER = re.compile(
+    r"""\b(?:how\s+(?:many|much|long|far|full|strong|old|often|high|late|soon|big|heavy|deep|fast)
+      | what\s+(?:\w+\s+)?(?:price|amount|date|time|percentage|fee|rate|cost)
+      | (?:since|until|by|at)\s+(?:when|what)|when\b|worth|costs?\b|maximum|at\s+most|deadline
+      | combien|quel(?:le)?\s+(?:\w+\s+)?(?:prix|montant|date|délai|plafond|quantité|durée|somme
+        |taux|âge|fréquence|heure|valeur)
+      | jusqu.(?:à|où)|quand\b|vaut\b|coûte
+      | wie\s*(?:viele?|hoch|lange|oft|weit|alt|schwer|stark|spät|groß|schnell)
+      | wann\b|(?:bis|ab|seit)\s+wann|kostet?\b|höchstens|frist\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
-    """Text that tools delivered under one source id; ``context`` is its title and heading."""
+class Finding:
+    """A quotable piece and how it relates to the question; all numbers are about 0 to 1."""
 
-    source_id: str
-    context: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A verbatim piece of a delivered text."""
-
-    source_id: str
-    text: str
+    unit: Unit
     score: float
-    dense: float
-    lexical: float
+    meaning: float
+    paragraph: float
+    page: float
+    literal: float
+    soft: float
+    weakest: float
+    ahead: float
+    number: float
 
 
-async def rank_spans(embedder: Embedder, question: str, sources: Sequence[Delivered]) -> list[Span]:
-    """All candidate spans, best first; empty without any text."""
-    units = [(source, text) for source in sources for text in _candidates(source.text)][:MAX_UNITS]
+def asks_number(question: str) -> bool:
+    """Whether the answer is a number, a date or a time."""
+    return bool(_ASKS_NUMBER.search(question))
+
+
+async def findings(
+    vectors: RememberedVectors, question: str, sources: Sequence[Delivered], language: str
+) -> list[Finding]:
+    """The nearest pieces, best first; empty without any text."""
+    units = [unit for source in sources for unit in units_of(source)]
     if not units:
         return []
-    texts = [f"{source.context}: {text}" if source.context else text for source, text in units]
-    vectors = np.asarray(
-        await embedder.embed([question, *texts, *(text for _, text in units)]), dtype=np.float32
-    )
-    asked = vectors[0]
-    with_context = vectors[1 : 1 + len(units)] @ asked
-    alone = vectors[1 + len(units) :] @ asked
-    dense: NDArray[np.float32] = 0.5 * with_context + 0.5 * alone
-    lexical = _coverage(question, texts)
-    spans = [
-        Span(
-            source.source_id,
-            text,
-            float(dense[index]) + LEXICAL_WEIGHT * lexical[index],
-            float(dense[index]),
-            lexical[index],
+    framed = [_framed(unit) for unit in units]
+    titled = [f"{unit.source.title} {text}" for unit, text in zip(units, framed, strict=True)]
+    wanted = WantedWords(question, titled)
+    asked = (await vectors.of([question]))[0]
+    paragraph = (await vectors.of(framed)) @ asked
+    page = (await vectors.of(titled)) @ asked
+    literal = wanted.literal()
+    bonus = _bonuses(question, units, language)
+    rough = paragraph + LITERAL_WEIGHT * literal + bonus
+    shortlist = [int(index) for index in np.argsort(-rough)[:SHORTLIST]]
+    number = asks_number(question)
+    near = [units[index] for index in shortlist]
+    meanings = await _meanings(vectors, asked, near)
+    matches = await wanted.matches(vectors, [titled[index] for index in shortlist])
+    found: list[Finding] = []
+    for index, unit, meaning, held in zip(shortlist, near, meanings, matches, strict=True):
+        soft = wanted.covered(held)
+        score = (
+            meaning
+            + LITERAL_WEIGHT * float(literal[index])
+            + SOFT_WEIGHT * soft
+            + float(bonus[index])
         )
-        for index, (source, text) in enumerate(units)
-    ]
-    return sorted(spans, key=lambda span: span.score, reverse=True)
-
-
-async def rank_texts(embedder: Embedder, question: str, texts: Sequence[str]) -> list[float]:
-    """The same score for short texts that are not answers themselves, such as link contexts."""
-    if not texts:
-        return []
-    vectors = np.asarray(await embedder.embed([question, *texts]), dtype=np.float32)
-    lexical = _coverage(question, texts)
-    dense = vectors[1:] @ vectors[0]
-    return [float(d) + LEXICAL_WEIGHT * word for d, word in zip(dense, lexical, strict=True)]
-
-
-def _candidates(text: str) -> list[str]:
-    """Sentences and lines, and each with the one after it, exactly as they stand in the text."""
-    spans = [
-        (
-            match.start() + len(match[0]) - len(match[0].lstrip()),
-            match.start() + len(match[0].rstrip()),
+        found.append(
+            Finding(
+                unit=unit,
+                score=score,
+                meaning=meaning,
+                paragraph=float(paragraph[index]),
+                page=float(page[index]),
+                literal=float(literal[index]),
+                soft=soft,
+                weakest=wanted.weakest(held),
+                ahead=float(rough[index] - np.median(rough)),
+                number=float(not number or bool(_NUMBER.search(unit.text))),
+            )
         )
-        for match in _UNIT.finditer(text)
-        if match[0].strip()
-    ]
-    found: list[str] = []
-    for index, (start, end) in enumerate(spans):
-        for stop in spans[index : index + 2]:
-            piece = text[start : stop[1]]
-            if MIN_SPAN_CHARS <= len(piece) <= MAX_SPAN_CHARS and "\n\n" not in piece:
-                found.append(piece)
+    return sorted(found, key=lambda finding: finding.score, reverse=True)
+
+
+async def _meanings(
+    vectors: RememberedVectors, asked: NDArray[np.float32], units: Sequence[Unit]
+) -> list[float]:
+    """The best sentence's cosine of each unit, the mean of it alone and beside its context."""
+    sentences = [sentence for unit in units for sentence in unit.sentences]
+    beside = [f"{unit.context}: {sentence}" for unit in units for sentence in unit.sentences]
+    both = (await vectors.of([*sentences, *beside])) @ asked
+    means = 0.5 * both[: len(sentences)] + 0.5 * both[len(sentences) :]
+    found: list[float] = []
+    at = 0
+    for unit in units:
+        found.append(float(means[at : at + len(unit.sentences)].max()))
+        at += len(unit.sentences)
     return found
 
 
-def _coverage(question: str, texts: Sequence[str]) -> list[float]:
-    """For each text the share of the question's words that it holds, rarer words counting more.
-
-    How rare a word is, is taken from the texts themselves: no language's stop words are needed.
-    """
-    wanted = _stems(question)
-    held = [_stems(text) for text in texts]
-    document_frequency = Counter(stem for stems in held for stem in stems & wanted)
-    count = len(texts)
-    weights = {
-        stem: math.log(1.0 + count / (1.0 + document_frequency.get(stem, 0))) for stem in wanted
-    }
-    total = sum(weights.values()) or 1.0
-    return [sum(weights[stem] for stem in stems & wanted) / total for stems in held]
+def _framed(unit: Unit) -> str:
+    return f"{unit.context}: {unit.text}" if unit.context else unit.text
 
 
-def _stems(text: str) -> set[str]:
-    """Words folded to their first letters, without case and accents."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return {
-        word[:STEM_CHARS]
-        for word in _WORD.findall(plain)
-        if len(word) >= MIN_WORD_CHARS or word.isdigit()
-    }
+def _bonuses(question: str, units: Sequence[Unit], language: str) -> NDArray[np.float64]:
+    """What form and language add: the question's own language, and a number where one is asked."""
+    guessed = languages_of(unit.source.text for unit in units)
+    number = asks_number(question)
+    return np.array(
+        [
+            LANGUAGE_BONUS * ((unit.source.language or guess) == language)
+            + NUMBER_BONUS * (number and bool(_NUMBER.search(unit.text)))
+            for unit, guess in zip(units, guessed, strict=True)
+        ]
+    )

@@ -30,7 +30,8 @@ async def decide(
             does not fit the question.
     """
     with model_failures("the decision model"):
-        native = await client.decisions.create(
+        # The SDK builds its objects without validating them, so the raw body is validated here.
+        raw = await client.decisions.with_raw_response.create(
             model=model,
             input=[
                 {
@@ -52,6 +53,7 @@ async def decide(
             ],
             extra_headers={"X-Manta-Task": task},
         )
+        native = NativeDecision.model_validate_json(raw.text)
     return _validated(native, question)
 
 
@@ -65,10 +67,8 @@ def _validated(native: NativeDecision, question: Question) -> Decision:
     if not isinstance(answer, AnswerAnswerResourceChoice) or answer.choice not in allowed:
         raise ModelUnavailable("the decision model", "malformed reply")
     probabilities = {str(p.value): p.probability for p in answer.probabilities}
-    # The SDK does not validate what it parses, so a distribution may hold anything.
     well_formed = set(probabilities) <= allowed and all(
-        isinstance(p, (int, float)) and math.isfinite(p) and 0 <= p <= 1
-        for p in probabilities.values()
+        math.isfinite(p) and 0 <= p <= 1 for p in probabilities.values()
     )
     if not well_formed:
         raise ModelUnavailable("the decision model", "malformed distribution")

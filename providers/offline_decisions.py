@@ -1,26 +1,49 @@
-"""Decisions of the offline model: nearest examples, and explicit rules for what is blocked.
+"""Decisions of the offline model: explicit rules, then a classifier fitted from the examples.
 
-A text's score for a choice blends its similarity to the nearest example, to the three nearest and
-to the description. A choice with a rule that matches wins at once. The first choice of a question
-is its ordinary one: another wins only with a margin, because a wrong refusal costs a user more
-than a missed nuance where no model writes anything of its own.
+A rule of a choice that matches decides at once, in the order of the question; a rule of the
+ordinary choice, the first, only makes that choice weigh more. Another choice of the gate wins with
+a margin alone, because a wrong refusal costs a user more than a missed nuance where no model
+writes anything of its own.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from providers.embedding import Embedder
 from providers.interface import Decision, Question
+from providers.offline_classifier import ExampleClassifier
+from providers.offline_openings import substance
 
-NEAREST, NEAR_THREE, DESCRIPTION = 0.6, 0.3, 0.1
-MARGIN = {"guardrail": {"doubt": 0.06, "block": 0.04}}
-MINIMUM = {"guardrail": {"doubt": 0.38, "block": 0.34}}
+MARGINS = {"guardrail_decision": {"doubt": 0.20, "block": 0.08}}
+"""By how much a choice must exceed the ordinary one. Set on a list of questions that are not among
+the examples, so that at most two in a hundred ordinary ones are refused."""
+
+SENTENCE_MARGIN = 0.30
+"""What is added to the margin where a single sentence of a longer text decides."""
+
+ORDINARY_RULE = 0.45
+"""What a matching rule of the ordinary choice adds to its score."""
+
+JOINT_MARGIN = 0.45
+"""By how much all other choices together must exceed the ordinary one. A text between doubt and
+block belongs to one of them, although neither is far ahead. Only where a question has margins."""
+
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+_MIN_SENTENCE_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A question's classifier and its rules, compiled."""
+
+    classifier: ExampleClassifier
+    rules: dict[str, tuple[re.Pattern[str], ...]]
 
 
 class OfflineDecider:
@@ -28,56 +51,81 @@ class OfflineDecider:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._examples: dict[str, list[tuple[str, NDArray[np.float32], NDArray[np.float32]]]] = {}
+        self._prepared: dict[str, _Prepared] = {}
+        self._preparing = asyncio.Lock()
 
     async def decide(self, question: Question, latest: str) -> Decision:
-        lowered = latest.lower()
-        for value, patterns in question.rules.items():
-            if any(re.search(pattern, lowered) for pattern in patterns):
-                return Decision(value=value, probabilities={value: 1.0})
-        scores = await self._scores(question, latest)
+        prepared = await self._prepare(question)
+        text = substance(latest)
         ordinary = question.choices[0].value
-        chosen = max(scores, key=lambda value: scores[value])
-        margin = MARGIN.get(question.name, {}).get(chosen, 0.0)
-        minimum = MINIMUM.get(question.name, {}).get(chosen, -1.0)
-        if scores[chosen] < max(minimum, scores[ordinary] + margin):
+        ruled = _ruled(prepared, latest)
+        for value in ruled:
+            if value != ordinary:
+                return Decision(value=value, probabilities={value: 1.0})
+        scores = await self._scores(prepared, text)
+        bonus = ORDINARY_RULE if ordinary in ruled else 0.0
+        values = [choice.value for choice in question.choices]
+        margins = MARGINS.get(question.name, {})
+        leads = {
+            value: _lead(scores, column) - margins.get(value, 0.0) - bonus
+            for column, value in enumerate(values)
+            if column > 0
+        }
+        chosen = max(leads, key=leads.__getitem__, default=ordinary)
+        joint = scores[0, 1:].sum() - scores[0, 0] - bonus
+        if leads.get(chosen, 0.0) <= 0.0 and not (margins and joint > JOINT_MARGIN):
             chosen = ordinary
-        return Decision(value=chosen, probabilities=_shares(scores))
+        return Decision(value=chosen, probabilities=_shares(values, scores[0]))
 
-    async def _scores(self, question: Question, latest: str) -> dict[str, float]:
-        """The best score of the whole text and of each of its sentences, a choice."""
-        sentences = [part for part in _SENTENCE.split(latest.strip()) if len(part) > 12]
-        texts = [latest] if len(sentences) < 2 else [latest, *sentences]
-        vectors = np.asarray(await self._embedder.embed(texts), dtype=np.float32)
-        scores: dict[str, float] = {}
-        for value, description, examples in await self._prepared(question):
-            near = np.sort(examples @ vectors.T, axis=0)[::-1]
-            per_text = (
-                NEAREST * near[0]
-                + NEAR_THREE * near[:3].mean(axis=0)
-                + DESCRIPTION * (vectors @ description)
-            )
-            scores[value] = float(per_text.max())
-        return scores
+    async def _scores(self, prepared: _Prepared, text: str) -> NDArray[np.float64]:
+        """Scores of the whole text, and in the rows after it of each of its sentences."""
+        sentences = [s for s in _SENTENCE.split(text.strip()) if len(s) > _MIN_SENTENCE_CHARS]
+        texts = [text] if len(sentences) < 2 else [text, *sentences]
+        vectors = np.asarray(await self._embedder.embed(texts), dtype=np.float64)
+        return prepared.classifier.scores(vectors)
 
-    async def _prepared(
-        self, question: Question
-    ) -> list[tuple[str, NDArray[np.float32], NDArray[np.float32]]]:
+    async def _prepare(self, question: Question) -> _Prepared:
         key = f"{question.name}:{','.join(choice.value for choice in question.choices)}"
-        if key not in self._examples:
-            prepared = []
-            for choice in question.choices:
-                texts: Sequence[str] = choice.examples or (choice.description,)
-                vectors = np.asarray(
-                    await self._embedder.embed([choice.description, *texts]), dtype=np.float32
-                )
-                prepared.append((choice.value, vectors[0], vectors[1:]))
-            self._examples[key] = prepared
-        return self._examples[key]
+        async with self._preparing:
+            if key not in self._prepared:
+                texts: list[str] = []
+                labels: list[int] = []
+                for label, choice in enumerate(question.choices):
+                    examples = choice.examples or (choice.description,)
+                    texts += examples
+                    labels += [label] * len(examples)
+                vectors = np.asarray(await self._embedder.embed(texts), dtype=np.float64)
+                classifier = ExampleClassifier(vectors, labels, len(question.choices))
+                rules = {
+                    value: tuple(re.compile(pattern) for pattern in patterns)
+                    for value, patterns in question.rules.items()
+                }
+                self._prepared[key] = _Prepared(classifier, rules)
+        return self._prepared[key]
 
 
-def _shares(scores: dict[str, float]) -> dict[str, float]:
+def _ruled(prepared: _Prepared, text: str) -> list[str]:
+    """The choices that have a matching rule, in the order of the question's rules."""
+    plain = " ".join(text.lower().replace("’", "'").split())
+    return [
+        value
+        for value, patterns in prepared.rules.items()
+        if any(pattern.search(plain) for pattern in patterns)
+    ]
+
+
+def _lead(scores: NDArray[np.float64], column: int) -> float:
+    """How far a choice is ahead of the ordinary one, in the whole text or in one sentence."""
+    leads = scores[:, column] - scores[:, 0]
+    leads[1:] -= SENTENCE_MARGIN
+    return float(leads.max())
+
+
+def _shares(values: list[str], scores: NDArray[np.float64]) -> dict[str, float]:
     """Scores as shares of one, for logs only."""
-    floored = {value: max(0.0, score) for value, score in scores.items()}
-    total = sum(floored.values()) or 1.0
-    return {value: round(score / total, 4) for value, score in floored.items()}
+    floored = np.maximum(scores, 0.0)
+    total = float(floored.sum()) or 1.0
+    return {
+        value: round(float(score) / total, 4)
+        for value, score in zip(values, floored, strict=True)
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -22,10 +23,22 @@ _ENVIRONMENT = {
 }
 
 
+def prepare_environment() -> None:
+    """Set what Ray reads once, when it is imported; a variable that is already set stays.
+
+    Raises:
+        RuntimeError: Ray was imported before, and would listen beyond loopback.
+    """
+    missing = {name: value for name, value in _ENVIRONMENT.items() if name not in os.environ}
+    if missing and "ray" in sys.modules:
+        raise RuntimeError("Ray was imported before its environment was prepared")
+    os.environ.update(missing)
+
+
 @contextmanager
 def local_ray(*, dashboard: bool, cpus: int | None = None) -> Iterator[None]:
     """Start Ray in this process, or join one that ``RAY_ADDRESS`` names."""
-    os.environ.update({k: v for k, v in _ENVIRONMENT.items() if k not in os.environ})
+    prepare_environment()
     import ray
 
     if os.environ.get("RAY_ADDRESS"):

@@ -1,0 +1,1 @@
+"""Bounded public pages: scope, connection, fetch, extraction and a request's browsing session."""

@@ -1,0 +1,105 @@
+"""Which blocks of a page are its main content.
+
+The oracle finds the article; our own rules keep what it is known to lose inside it (collapsed
+panels, definition lists, asides, contact tables, short pages) and the headings over what is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lxml import html
+
+from crawler import oracle
+from crawler.blocks import Block, comparable, squeeze
+from crawler.limits import ParseLimits
+from crawler.regions import Region
+from crawler.retention import retain
+from crawler.walk import Walk
+
+_SHORT_PAGE = 250
+_SHORT_LINE = 120
+_LINES_BETWEEN = 2
+_FAR = 1_000
+_LOWEST = 7
+
+
+def choose(walk: Walk, root: html.HtmlElement, limits: ParseLimits) -> None:
+    """Set ``main`` on the blocks of ``walk``."""
+    blocks = walk.blocks
+    visible = sum(len(block.text) - block.linked for block in blocks)
+    asked = walk.elements <= limits.oracle_elements and walk.depth <= limits.oracle_depth
+    answer = oracle.ask(root) if asked else None
+    keys = [comparable(block.text) for block in blocks]
+    covered = oracle.mark(blocks, keys, answer.text) if answer else 0
+    if answer and covered * 3 < len(answer.text) and len(answer.text) >= _SHORT_PAGE:
+        # The oracle read what scripts would have shown: text that stands in no element.
+        _embed(walk, answer)
+    elif covered == 0 or visible < _SHORT_PAGE:
+        _choose_alone(blocks)
+    else:
+        retain(walk, keys)
+    _keep_headings(blocks)
+    _keep_title(blocks)
+
+
+def _embed(walk: Walk, answer: oracle.Answer) -> None:
+    for block in walk.blocks:
+        block.main = False
+    for paragraph in answer.paragraphs:
+        text = squeeze(paragraph).strip()
+        if text:
+            walk.blocks.append(Block("text", text, Region.CONTENT, True, 0, "p", main=True))
+
+
+def _choose_alone(blocks: list[Block]) -> None:
+    """Without an oracle: what stands in the page's main element, else what is no furniture."""
+    rules: tuple[Callable[[Block], bool], ...] = (
+        lambda block: block.inside_main and block.region == Region.CONTENT,
+        lambda block: block.region == Region.CONTENT,
+        lambda block: block.region == Region.ASIDE,
+        lambda block: block.kind != "item" or block.linked * 2 < len(block.text),
+    )
+    for rule in rules:
+        for block in blocks:
+            block.main = rule(block)
+        if any(block.main for block in blocks):
+            return
+
+
+def _keep_headings(blocks: list[Block]) -> None:
+    """A heading is kept when it stands right above something kept, a short line between them
+    (a date, an author) and headings of lower rank allowed."""
+    gap = _FAR
+    rank = _LOWEST
+    for block in reversed(blocks):
+        if block.kind == "heading":
+            if block.main or (gap <= _LINES_BETWEEN and block.level < rank and _is_title(block)):
+                block.main = True
+                gap, rank = 0, block.level
+            else:
+                gap += 1
+        elif block.main:
+            gap, rank = 0, _LOWEST
+        else:
+            gap += 1 if len(block.text) < _SHORT_LINE else _FAR
+
+
+def _keep_title(blocks: list[Block]) -> None:
+    """The page's own title is kept over whatever stands between it and the text, a table of
+    contents for example."""
+    first = next((number for number, block in enumerate(blocks) if block.main), 0)
+    titles = [block for block in blocks[:first] if block.kind == "heading" and _is_title(block)]
+    if titles:
+        highest = min(block.level for block in titles)
+        if all(block.level > highest for block in blocks[first:] if block.kind == "heading"):
+            [*_, title] = (block for block in titles if block.level == highest)
+            title.main = True
+
+
+def _is_title(block: Block) -> bool:
+    """A heading that is a link to another page is a teaser of that page."""
+    if block.region == Region.FURNITURE:
+        return False
+    leading_away = any(not link.href.startswith("#") for link in block.links)
+    return block.level == 1 or not leading_away

@@ -1,0 +1,26 @@
+"""Small requests and tenants for unit tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from config.tenants import TenantConfig
+from domain.requests import RequestContext
+
+
+def tenant_of(name: str = "acme", locale: str = "en", **chatbot: Any) -> TenantConfig:
+    return TenantConfig.model_validate(
+        {"tenant": name, "name": name.title(), "locale": locale, "chatbot": chatbot}
+    )
+
+
+def context_of(**fields: Any) -> RequestContext:
+    given = {
+        "request_id": "r1",
+        "tenant": "acme",
+        "user": "ana",
+        "conversation": "c1",
+        "locale": "en",
+        **fields,
+    }
+    return RequestContext.model_validate(given)

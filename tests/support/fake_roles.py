@@ -1,0 +1,155 @@
+"""Roles that a test scripts; they stand behind the same handles as the real ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any
+
+from actors.handles import LocalPort
+from actors.role_handles import CellHandles, CrawlerHandle, PageCacheHandle, RetrieverHandle
+from crawler.cache import PageCache
+from crawler.extract import ExtractedPage
+from crawler.pages import FetchedPage, PageRequest, PageValidators
+from domain.passages import Passage, ReadinessStatus
+
+
+def passage(text: str, title: str = "Leave", chunk_id: str = "c1", score: float = 0.8) -> Passage:
+    return Passage(
+        chunk_id=chunk_id,
+        title=title,
+        heading="Days",
+        page=2,
+        text=text,
+        language="en",
+        score=score,
+        dense=score,
+        lexical=0.0,
+    )
+
+
+class FakeRetriever:
+    """Passages from a list; an error instead of them is raised."""
+
+    def __init__(self, passages: Any = (), readiness: ReadinessStatus = "ready") -> None:
+        self.passages = passages
+        self.status = readiness
+        self.searched: list[tuple[str, str, int]] = []
+        self.asked: list[tuple[str, bool]] = []
+
+    async def search(self, tenant: str, query: str, limit: int) -> list[Passage]:
+        self.searched.append((tenant, query, limit))
+        if isinstance(self.passages, Exception):
+            raise self.passages
+        return list(self.passages)[:limit]
+
+    async def readiness(self, tenant: str, enabled: bool) -> ReadinessStatus:
+        self.asked.append((tenant, enabled))
+        return self.status
+
+    @property
+    def handle(self) -> RetrieverHandle:
+        return RetrieverHandle(LocalPort("retriever", self))
+
+
+def fetched(
+    url: str, text: str = "", *, not_modified: bool = False, etag: str | None = None
+) -> FetchedPage:
+    content = ExtractedPage(
+        title="Page", text=text, headings=(), links=(), truncated=False, language="en"
+    )
+    return FetchedPage(
+        requested_url=url,
+        url=url,
+        secure=True,
+        not_modified=not_modified,
+        page=None if not_modified else content,
+        validators=PageValidators(etag=etag, url=url),
+    )
+
+
+class FakeCrawler:
+    """Answers with scripted pages or errors, one a fetch; a callable may wait first."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.requests: list[PageRequest] = []
+
+    async def fetch(self, request: PageRequest) -> FetchedPage:
+        self.requests.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, asyncio.Event):
+            await answer.wait()
+            answer = fetched(request.url, "after waiting")
+        if isinstance(answer, Exception):
+            raise answer
+        page: FetchedPage = answer
+        return page
+
+    @property
+    def handle(self) -> CrawlerHandle:
+        return CrawlerHandle([LocalPort("crawler_1", self)])
+
+
+def cache_handle(cache: PageCache) -> PageCacheHandle:
+    return PageCacheHandle(LocalPort("page_cache", cache))
+
+
+class FakeDecider:
+    """A guardrail or a supervisor: one scripted outcome a call, errors are raised."""
+
+    def __init__(self, *outcomes: Any) -> None:
+        self.outcomes = list(outcomes)
+        self.calls: list[tuple[Any, ...]] = []
+
+    async def decide(self, *args: Any) -> Any:
+        self.calls.append(args)
+        outcome = self.outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+class FakeRunner:
+    """A specialist or a researcher: each call streams one scripted list of items.
+
+    An error among the items is raised, a number is waited for, a callable is called. ``cleaned``
+    counts the invocations that have ended, clean-up included.
+    """
+
+    def __init__(self, *runs: Sequence[Any], clean_up: float = 0.0) -> None:
+        self.runs = [list(run) for run in runs]
+        self.calls: list[tuple[Any, ...]] = []
+        self.cleaned = 0
+        self._clean_up = clean_up
+
+    async def run(self, *args: Any) -> AsyncGenerator[Any, None]:
+        self.calls.append(args)
+        try:
+            for item in self.runs.pop(0):
+                if isinstance(item, Exception):
+                    raise item
+                if isinstance(item, int | float):
+                    await asyncio.sleep(item)
+                elif isinstance(item, Callable):  # type: ignore[arg-type]
+                    item()
+                else:
+                    yield item
+        finally:
+            await asyncio.sleep(self._clean_up)
+            self.cleaned += 1
+
+
+def cell_of(
+    guardrail: Any, supervisor: Any, career_chat: Any, researcher: Any, task_guidance: Any = None
+) -> CellHandles:
+    """The handles of a turn over fake roles in this process."""
+    roles = {
+        "guardrail": guardrail,
+        "supervisor": supervisor,
+        "career_chat": career_chat,
+        "task_guidance": task_guidance or FakeRunner(),
+        "researcher": researcher,
+    }
+    ports = {name: LocalPort(name, role) for name, role in roles.items()}
+    return CellHandles.over(dict(ports), ("career_chat", "task_guidance"))
