@@ -61,7 +61,10 @@ def main() -> None:
 def _measure(folder: Path, models: str, models_pid: int, placement: str, turns: int) -> None:
     tenants = folder / "tenants"
     tenants.mkdir()
-    (tenants / "bench.json").write_text(json.dumps({"tenant": "bench", "name": "Bench"}))
+    # A source that is never read: it makes career chat offer its handoff, as it usually does.
+    web = {"enabled": True, "sources": [{"url": "http://bench.example/"}]}
+    bench = {"tenant": "bench", "name": "Bench", "chatbot": {"knowledge_base": {"web": web}}}
+    (tenants / "bench.json").write_text(json.dumps(bench))
     valkey, milvus = start_valkey(folder), start_milvus(folder)
     settings = Settings.load(
         tenants=tenants,
@@ -102,13 +105,17 @@ async def _load(placement: str, turns: int, models_pid: int) -> None:
             count = max(turns, concurrency) if concurrency > 1 else max(8, turns // 8)
             before, started = _cpu(models_pid), time.monotonic()
             seconds = await _level(client, concurrency, count)
-            elapsed, spent = time.monotonic() - started, _cpu(models_pid) - before
+            elapsed, after = time.monotonic() - started, _cpu(models_pid)
+            spent = sum(after.values()) - sum(before.values())
             over = sorted(1000 * (taken - CRITICAL) for taken in seconds)
             p95 = over[min(len(over) - 1, int(0.95 * len(over)))]
             print(
                 f"{concurrency:13d}  {count / elapsed:7.2f}  {statistics.median(over):15.0f}"
                 f"  {p95:15.0f}  {1000 * spent / count:11.0f}"
             )
+            shares = {name: 1000 * (after[name] - before.get(name, 0)) / count for name in after}
+            largest = sorted(shares.items(), key=lambda item: -item[1])[:6]
+            print("               ", ", ".join(f"{name} {share:.0f}" for name, share in largest))
 
 
 async def _level(client: httpx.AsyncClient, concurrency: int, count: int) -> list[float]:
@@ -132,18 +139,20 @@ async def _level(client: httpx.AsyncClient, concurrency: int, count: int) -> lis
     return await asyncio.gather(*(turn(number) for number in range(count)))
 
 
-def _cpu(excluded: int) -> float:
-    """CPU seconds of every process below this one, living or reaped, but for the model server."""
-    total = 0.0
+def _cpu(excluded: int) -> dict[str, float]:
+    """CPU seconds by process, for every process below this one but the model server."""
+    seconds: dict[str, float] = {}
     for process in psutil.Process().children(recursive=True):
         if process.pid == excluded:
             continue
         try:
-            times = process.cpu_times()
+            times, line = process.cpu_times(), process.cmdline()
         except psutil.NoSuchProcess:
             continue
-        total += times.user + times.system
-    return total
+        name = line[0].rsplit("/", 1)[-1] if line else process.name()
+        name = f"{name}:{process.pid}" if name == "ray::RoleHost" else name
+        seconds[name] = seconds.get(name, 0.0) + times.user + times.system
+    return seconds
 
 
 if __name__ == "__main__":
