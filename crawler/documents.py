@@ -72,4 +72,3 @@ def parse(text: str) -> Document | None:
     # Spans describe a grid that we do not draw, and a huge one makes the oracle fill it.
     etree.strip_attributes(root, "colspan", "rowspan")
     return Document(root, cut)
-

@@ -18,6 +18,9 @@ from crawler.retention import retain
 from crawler.walk import Walk
 
 _SHORT_PAGE = 250
+_LARGE = 1_500
+_MAIN_SHARE = 0.75
+_MAIN_LINKS = 0.15
 _SHORT_LINE = 120
 _LINES_BETWEEN = 2
 _FAR = 1_000
@@ -28,6 +31,12 @@ def choose(walk: Walk, root: html.HtmlElement, limits: ParseLimits) -> None:
     """Set ``main`` on the blocks of ``walk``."""
     blocks = walk.blocks
     visible = sum(len(block.text) - block.linked for block in blocks)
+    if _trusts_main(blocks, visible, root):
+        _choose_alone(blocks)
+        _drop_link_lines(blocks)
+        _keep_headings(blocks)
+        _keep_title(blocks)
+        return
     asked = walk.elements <= limits.oracle_elements and walk.depth <= limits.oracle_depth
     answer = oracle.ask(root) if asked else None
     keys = [comparable(block.text) for block in blocks]
@@ -41,6 +50,41 @@ def choose(walk: Walk, root: html.HtmlElement, limits: ParseLimits) -> None:
         retain(walk, keys)
     _keep_headings(blocks)
     _keep_title(blocks)
+
+
+def _trusts_main(blocks: list[Block], visible: int, root: html.HtmlElement) -> bool:
+    """Whether the page itself says well enough what its content is: most of its text stands in
+    its main element, with few links. News articles put teasers there, so they are not believed.
+
+    The oracle costs most of the time that a page takes and loses sections of such pages.
+    """
+    content = [block for block in blocks if block.inside_main and block.region == Region.CONTENT]
+    size = sum(len(block.text) for block in content)
+    linked = sum(block.linked for block in content)
+    if size < _LARGE or size < _MAIN_SHARE * visible or linked > _MAIN_LINKS * size:
+        return False
+    if next(root.iter("main"), None) is None and not root.xpath("boolean(.//*[@role='main'])"):
+        return False
+    return not _is_declared_article(root)
+
+
+def _is_declared_article(root: html.HtmlElement) -> bool:
+    for meta in root.iter("meta"):
+        name = meta.get("property") or meta.get("name") or ""
+        if name == "og:type" and "article" in (meta.get("content") or ""):
+            return True
+    return any(
+        "NewsArticle" in (script.text or "")
+        for script in root.iter("script")
+        if script.get("type") == "application/ld+json"
+    )
+
+
+def _drop_link_lines(blocks: list[Block]) -> None:
+    """A line that is mostly links is furniture of the main element; a list of links is not."""
+    for block in blocks:
+        if block.main and block.linked * 2 > len(block.text):
+            block.main = block.kind in ("heading", "item", "row", "term")
 
 
 def _embed(walk: Walk, answer: oracle.Answer) -> None:

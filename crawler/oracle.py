@@ -7,6 +7,7 @@ and only to find our own blocks again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 import trafilatura
 from lxml import html
@@ -37,7 +38,7 @@ def ask(root: html.HtmlElement) -> Answer | None:
     _drop_scripts(root)
     try:
         found = trafilatura.bare_extraction(root, with_metadata=False)
-    except Exception:  # noqa: BLE001 - it fails in many ways on hostile trees; then our own rules decide
+    except Exception:  # noqa: BLE001 - it fails in many ways on hostile trees; our rules decide
         return None
     if found is None or isinstance(found, dict):
         return None
@@ -58,7 +59,7 @@ def _forget_section_ids(root: html.HtmlElement) -> None:
     """A section's id is often made of its title; the oracle would read "related" or "author" in
     it as a name of furniture and drop the section. Our own walk has the ids by then."""
     for element in root.iter("section", "div"):
-        if "id" in element.attrib and any(child.tag in HEADINGS for child in element[:2]):
+        if "id" in element.attrib and any(child.tag in HEADINGS for child in islice(element, 2)):
             del element.attrib["id"]
 
 

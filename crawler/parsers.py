@@ -25,6 +25,7 @@ from domain.errors import PageFailed
 
 _LENGTH: Final = struct.Struct(">I")
 _GRACE_SECONDS: Final = 0.5
+_ENVIRONMENT: Final = frozenset({"PATH", "LANG", "HOME", "LD_LIBRARY_PATH"})
 
 
 class PageReader(Protocol):
@@ -148,9 +149,7 @@ class _Parser:
 
     @classmethod
     async def start(cls, limits: ParseLimits) -> _Parser:
-        environment = {
-            name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "HOME")
-        }
+        environment = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT}
         environment["PYTHONPATH"] = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         process = await asyncio.create_subprocess_exec(
             sys.executable,

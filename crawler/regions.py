@@ -14,6 +14,8 @@ from typing import Final
 
 from lxml import etree
 
+from crawler.markup import HEADINGS
+
 
 class Region(IntEnum):
     """How far a block is from being content."""
@@ -74,7 +76,10 @@ def region_of(element: etree._Element, tag: str, outer: Region, inside_main: boo
         role = attributes.get("role")
         if role:
             found = max(found, _ROLES.get(role.strip().lower(), Region.CONTENT))
-        names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+        names = attributes.get("class") or ""
+        # A section's id is made of its title: "related-packages" says nothing about its place.
+        if "id" in attributes and not _is_headed(element):
+            names = f"{names} {attributes.get('id', '')}"
         if len(names) > 1 and _is_furniture(names[:400]) and not _holds_the_content(element):
             found = Region.FURNITURE
     return max(outer, found)
@@ -90,6 +95,10 @@ def is_panel(element: etree._Element, tag: str, inside_main: bool) -> bool:
         return True
     names = attributes.get("class")
     return names is not None and _names_a_panel(names[:200])
+
+
+def _is_headed(element: etree._Element) -> bool:
+    return any(child.tag in HEADINGS for child in islice(element, 2))
 
 
 # A page repeats few names very often.

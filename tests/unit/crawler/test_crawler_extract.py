@@ -234,3 +234,17 @@ def test_windows_of_plain_text_and_of_nothing() -> None:
 def test_without_a_scope_links_are_absolute_as_found() -> None:
     page = extract(b"<main><p>See <a href='../x?y=1'>that page</a> there.</p>", None, URL)
     assert page.links[0].url == "https://www.example.org/x?y=1"
+
+
+@pytest.mark.parametrize("identifier", ["related-packages", "authors", "meta-packages", "tags"])
+def test_a_section_is_not_judged_by_an_id_made_of_its_title(identifier: str) -> None:
+    section = f"<section id={identifier}><h2>Section of that name</h2><p>{LONG}</p></section>"
+    page = read(article(section))
+    assert "Section of that name" in [heading.title for heading in page.headings]
+
+
+def test_the_page_title_stays_over_a_table_of_contents() -> None:
+    contents = "".join(f"<li><a href=c{n}>Chapter {n}</a></li>" for n in range(12))
+    prose = "".join(f"<h2>Part {n}</h2><p>{LONG * 3}</p>" for n in range(5))
+    page = read(f"<h1 id=top>Handbook</h1><ul class=toc>{contents}</ul>{prose}")
+    assert page.headings[0].title == "Handbook"

@@ -85,7 +85,7 @@ async def test_a_page_that_takes_too_long_is_killed_and_its_process_replaced() -
         assert await read(pool, PROSE)
         before = descendants()
         with pytest.raises(PageFailed) as failure:
-            await read(pool, HOSTILE["quoted attributes"])
+            await read(pool, HOSTILE["links"])
         assert failure.value.code == "timeout"
         assert await read(pool, PROSE)
         assert [child.pid for child in descendants()] != [child.pid for child in before]
