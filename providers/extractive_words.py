@@ -34,9 +34,7 @@ _EXAMPLE_FILES = ("guardrail", "specialists", "knowledge_intent")
 def words(text: str) -> list[str]:
     """The words of a text once each, lower-cased, without elided articles and very short ones."""
     found = (_ELISION.sub("", word) for word in _WORD.findall(text.casefold()))
-    return [
-        word for word in dict.fromkeys(found) if len(word) >= MIN_WORD_CHARS or word.isdigit()
-    ]
+    return [word for word in dict.fromkeys(found) if len(word) >= MIN_WORD_CHARS or word.isdigit()]
 
 
 @cache
@@ -126,13 +124,6 @@ class WantedWords:
         total = float(self.weights.sum())
         return float(self.weights @ matches) / total if total else 0.0
 
-    def weakest(self, matches: NDArray[np.float64]) -> float:
-        """How well the two words are held that say most about the question."""
-        if not len(self.weights):
-            return 0.0
-        top = np.argsort(-self.weights)[:2]
-        return float(matches[top].min())
-
 
 def languages_of(texts: Iterable[str]) -> list[str | None]:
     """The language of each text by its commonest words; ``None`` when they do not tell."""
@@ -140,26 +131,19 @@ def languages_of(texts: Iterable[str]) -> list[str | None]:
 
 
 _COMMON = {
-    "en": frozenset(
-        "the and of to is are for with that this you your not from have can will be by or if it "
-        "when which their who what how does must may at an on as".split()
-    ),
-    "fr": frozenset(
-        "le la les des et est une pour dans vous votre que qui sur par avec pas sont ce cette au "
-        "aux du plus ou ne se il elle être comment quel quelle combien mon ma".split()
-    ),
-    "de": frozenset(
-        "der die das und ist ein eine für mit sie ihr nicht den dem des von zu im auf werden wird "
-        "sich auch oder bei nach wie wenn kann ich wir zum zur wer was welche".split()
-    ),
+    "en": "the and of to is are for with that this you your not from have can will be by or if it "
+    "when which their who what how does must may at an on as",
+    "fr": "le la les des et est une pour dans vous votre que qui sur par avec pas sont ce cette au "
+    "aux du plus ou ne se il elle être comment quel quelle combien mon ma",
+    "de": "der die das und ist ein eine für mit sie ihr nicht den dem des von zu im auf werden "
+    "wird sich auch oder bei nach wie wenn kann ich wir zum zur wer was welche",
 }
+"""The commonest words of each language, which are enough to tell it in a paragraph."""
 
 
 @cache
 def _language(text: str) -> str | None:
     found = Counter(re.findall(r"\w+", text.casefold()))
-    shares = {
-        name: sum(found[word] for word in common) for name, common in _COMMON.items()
-    }
+    shares = {name: sum(found[word] for word in common.split()) for name, common in _COMMON.items()}
     ranked = sorted(shares, key=shares.__getitem__, reverse=True)
     return ranked[0] if shares[ranked[0]] > shares[ranked[1]] else None

@@ -20,9 +20,12 @@ from providers.interface import Decision, Question
 from providers.offline_classifier import ExampleClassifier
 from providers.offline_openings import substance
 
-MARGINS = {"guardrail_decision": {"doubt": 0.20, "block": 0.08}}
-"""By how much a choice must exceed the ordinary one. Set on a list of questions that are not among
-the examples, so that at most two in a hundred ordinary ones are refused."""
+MARGINS = {
+    "guardrail_decision": {"doubt": 0.20, "block": 0.08},
+    "supervisor_decision": {"task_guidance": 0.08},
+}
+"""By how much a choice must exceed the ordinary one. Set on questions that are not among the
+examples, so that at most two in a hundred ordinary ones are refused."""
 
 SENTENCE_MARGIN = 0.30
 """What is added to the margin where a single sentence of a longer text decides."""
@@ -30,7 +33,7 @@ SENTENCE_MARGIN = 0.30
 ORDINARY_RULE = 0.45
 """What a matching rule of the ordinary choice adds to its score."""
 
-JOINT_MARGIN = 0.45
+JOINT_MARGIN = 0.60
 """By how much all other choices together must exceed the ordinary one. A text between doubt and
 block belongs to one of them, although neither is far ahead. Only where a question has margins."""
 
@@ -67,14 +70,15 @@ class OfflineDecider:
         values = [choice.value for choice in question.choices]
         margins = MARGINS.get(question.name, {})
         leads = {
-            value: _lead(scores, column) - margins.get(value, 0.0) - bonus
+            value: _lead(scores, column) - bonus
             for column, value in enumerate(values)
             if column > 0
         }
-        chosen = max(leads, key=leads.__getitem__, default=ordinary)
+        far = [value for value in leads if leads[value] > margins.get(value, 0.0)]
         joint = scores[0, 1:].sum() - scores[0, 0] - bonus
-        if leads.get(chosen, 0.0) <= 0.0 and not (margins and joint > JOINT_MARGIN):
-            chosen = ordinary
+        if not far and margins and joint > JOINT_MARGIN:
+            far = list(leads)
+        chosen = max(far, key=leads.__getitem__, default=ordinary)
         return Decision(value=chosen, probabilities=_shares(values, scores[0]))
 
     async def _scores(self, prepared: _Prepared, text: str) -> NDArray[np.float64]:
@@ -126,6 +130,5 @@ def _shares(values: list[str], scores: NDArray[np.float64]) -> dict[str, float]:
     floored = np.maximum(scores, 0.0)
     total = float(floored.sum()) or 1.0
     return {
-        value: round(float(score) / total, 4)
-        for value, score in zip(values, floored, strict=True)
+        value: round(float(score) / total, 4) for value, score in zip(values, floored, strict=True)
     }

@@ -1,4 +1,4 @@
-"""What the tools of a research have delivered so far, read back from the conversation's messages."""
+"""What the tools of a research have delivered so far, read back from its messages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from providers.extractive_units import Delivered
 SEARCH_TOOL = "search_knowledge"
 READ_TOOL = "read_knowledge_page"
 _MIN_HINT_CHARS = 3
+_BULLET = re.compile(r"^[-*•·]\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,19 +137,18 @@ def _page(state: Delivery, page: dict[str, Any], *, entry: bool) -> None:
     page_id, text, title = page["page_id"], str(page["text"]), str(page.get("title") or "")
     language = (page.get("language") or "")[:2] or None
     links = [_link(page, link, language) for link in page.get("links") or ()]
-    hints = _hints(text, links) if entry else frozenset()
+    headings = [str(section["title"]) for section in page.get("headings") or ()]
+    hints = _navigation(text, links, headings)
+    if entry:
+        hints |= _hints(text, links)
     state.read.add(page_id)
-    state.texts.append(
-        Delivered(page["source_id"], text, title, language=language, hints=hints)
-    )
+    state.texts.append(Delivered(page["source_id"], text, title, language=language, hints=hints))
     for link in links:
         state.links.setdefault(link.page_id, link)
     state.parts[page_id] = [] if entry else _parts(state, page, title, language)
 
 
-def _parts(
-    state: Delivery, page: dict[str, Any], title: str, language: str | None
-) -> list[Part]:
+def _parts(state: Delivery, page: dict[str, Any], title: str, language: str | None) -> list[Part]:
     """What of the page was not delivered yet: its other sections, else its continuation."""
     following = page.get("next_offset")
     if following is None:
@@ -185,3 +185,10 @@ def _hints(text: str, links: Sequence[Link]) -> frozenset[str]:
     labels = {link.label.strip() for link in links if len(link.label.strip()) >= _MIN_HINT_CHARS}
     lines = {line.strip() for line in text.split("\n")}
     return frozenset(line for line in lines if any(label in line for label in labels))
+
+
+def _navigation(text: str, links: Sequence[Link], headings: Sequence[str]) -> frozenset[str]:
+    """The lines of a page that are nothing but the name of a link or of a section."""
+    names = {link.label.strip() for link in links} | {heading.strip() for heading in headings}
+    lines = {line.strip() for line in text.split("\n")}
+    return frozenset(line for line in lines if _BULLET.sub("", line) in names)

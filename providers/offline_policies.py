@@ -18,9 +18,10 @@ from providers.embedding import Embedder
 from providers.interface import Choice, Question
 from providers.labelled_data import is_labelled, read_labelled
 from providers.offline_decisions import OfflineDecider
+from providers.offline_follow_ups import added, earlier_questions, is_continuation, is_retry
 from providers.offline_research import ResearchPolicy
 
-SHORT_FOLLOW_UP_WORDS = 5
+EARLIER_MESSAGES = 4
 TASK_THRESHOLD = 0.34
 
 
@@ -80,15 +81,10 @@ class OfflinePolicies:
             kind = "offline_unavailable" if status == "unavailable" else "offline_miss"
             return Step(text=phrase(kind, locale))
         asked = users(messages)
-        latest = asked[-1] if asked else ""
-        intent = (await self._decider.decide(self._intent, latest)).value
-        if len(asked) > 1 and len(latest.split()) <= SHORT_FOLLOW_UP_WORDS:
-            # "And for part-timers?" means something only with the question before it.
-            if intent == "company_fact":
-                latest = f"{asked[-2]} {latest}"
+        intent, question = await self._meant(asked)
         if "transfer_to_knowledge_base" in tools:
             if intent == "company_fact":
-                return Step(call="transfer_to_knowledge_base", arguments={"question": latest})
+                return Step(call="transfer_to_knowledge_base", arguments={"question": question})
             return Step(call="reply_to_user")
         if intent == "company_fact":
             unavailable = request.get("knowledge_sources") == "unavailable"
@@ -96,6 +92,22 @@ class OfflinePolicies:
                 text=phrase("offline_unavailable" if unavailable else "offline_no_sources", locale)
             )
         return Step(text=phrase(f"offline_{intent}", locale))
+
+    async def _meant(self, asked: Sequence[str]) -> tuple[str, str]:
+        """The intent of the latest message, and the question that it asks or asks again."""
+        latest = asked[-1] if asked else ""
+        if is_retry(latest):
+            for end in range(len(asked) - 1, max(0, len(asked) - 1 - EARLIER_MESSAGES), -1):
+                if is_retry(asked[end - 1]):
+                    continue
+                intent, question = await self._meant(asked[:end])
+                if intent == "company_fact":
+                    return intent, f"{question} {added(latest)}".strip()
+        intent = (await self._decider.decide(self._intent, latest)).value
+        if intent == "company_fact" and is_continuation(latest):
+            earlier = next(iter(earlier_questions(asked)), "")
+            return intent, f"{earlier} {latest}".strip()
+        return intent, latest
 
     async def _task_guidance(self, messages: Sequence[BaseMessage], tools: frozenset[str]) -> Step:
         locale = (read_labelled(messages, "request") or {}).get("language", "en")

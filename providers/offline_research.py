@@ -1,8 +1,7 @@
 """The offline model's research policy: search, read what promises most, quote, or report a miss.
 
 Four calls are all there is: a search, two reads at most, and the answer. A read is spent on the
-link, the section or the continuation whose words promise most, and only while what was delivered
-does not answer yet.
+link, the section or the continuation whose words promise most.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from providers.extractive import Finding, findings
 from providers.extractive_verdict import SURE, chance, quotable
 from providers.extractive_words import WantedWords
 from providers.labelled_data import is_labelled, read_labelled
-from providers.offline_delivery import READ_TOOL, SEARCH_TOOL, Delivery, delivery_of
+from providers.offline_delivery import READ_TOOL, SEARCH_TOOL, Delivery, Link, delivery_of
 from providers.offline_vectors import RememberedVectors
 
 ANSWER_TOOL = "StructuredAnswer"
@@ -58,18 +57,20 @@ class ResearchPolicy:
             comment = phrase("offline_comment_search", locale)
             return SEARCH_TOOL, {"query": question, "comment": comment}
         found = await findings(self._vectors, question, state.texts, locale)
-        best = max((chance(finding) for finding in found[:1]), default=0.0)
-        if READ_TOOL in tools and state.reads_left > 0 and best < SURE:
-            target = await self._next_read(question, state, locale)
+        if READ_TOOL in tools and state.reads_left > 0:
+            target = await self._next_read(question, found, state, locale)
             if target:
                 return READ_TOOL, {**target, "comment": phrase("offline_comment_read", locale)}
-        self.debug = found[:3]; self.debug_all = found
         return ANSWER_TOOL, _answer(found, state, locale)
 
     async def _next_read(
-        self, question: str, state: Delivery, locale: str
+        self, question: str, found: Sequence[Finding], state: Delivery, locale: str
     ) -> dict[str, Any] | None:
-        """The link or the part of a page that promises most; ``None`` when none does."""
+        """The link or the part of a page that promises most; ``None`` when none does.
+
+        After a sure finding the read that is left goes to the page that may say the same or
+        contradict it: the one whose description is nearest to what was found.
+        """
         links = _nearest_first(state, locale)[:LINKS_LOOKED_AT]
         parts = state.unread_parts()
         names = [link.name for link in links] + [part.title for part in parts]
@@ -77,19 +78,23 @@ class ResearchPolicy:
             return None
         hints = [link.hint for link in links] + [part.title for part in parts]
         spoken = [link.language for link in links] + [part.language for part in parts]
-        asked = (await self._vectors.of([question]))[0]
-        wanted = WantedWords(question, hints)
+        comparing = bool(found) and chance(found[0]) >= SURE
+        sought = found[0].unit.text if comparing else question
+        name_share = 0.0 if comparing else NAME_SHARE
+        asked = (await self._vectors.of([sought]))[0]
+        wanted = WantedWords(sought, hints)
         promise = (
-            NAME_SHARE * ((await self._vectors.of(names)) @ asked)
-            + (1.0 - NAME_SHARE) * ((await self._vectors.of(hints)) @ asked)
+            name_share * ((await self._vectors.of(names)) @ asked)
+            + (1.0 - name_share) * ((await self._vectors.of(hints)) @ asked)
             + LITERAL_WEIGHT * wanted.literal()
             + LANGUAGE_BONUS * np.array([language == locale for language in spoken])
         )
         promise[len(links) :] += PART_BONUS
         compared = [int(index) for index in np.argsort(-promise)[:LINKS_COMPARED]]
-        matches = await wanted.matches(self._vectors, [hints[index] for index in compared])
-        for index, held in zip(compared, matches, strict=True):
-            promise[index] += SOFT_WEIGHT * wanted.covered(held)
+        if not comparing:
+            matches = await wanted.matches(self._vectors, [hints[index] for index in compared])
+            for index, held in zip(compared, matches, strict=True):
+                promise[index] += SOFT_WEIGHT * wanted.covered(held)
         best = max(compared, key=lambda index: float(promise[index]))
         if promise[best] < READ_PROMISE:
             return None
@@ -98,7 +103,7 @@ class ResearchPolicy:
         return parts[best - len(links)].arguments()
 
 
-def _nearest_first(state: Delivery, locale: str) -> list[Any]:
+def _nearest_first(state: Delivery, locale: str) -> list[Link]:
     """Unread links, those of the question's language before the others."""
     return sorted(state.unread_links(), key=lambda link: link.language != locale)
 

@@ -32,9 +32,7 @@ class RememberedVectors:
     async def of(self, texts: Sequence[str]) -> Matrix:
         """One row a text, in the order of ``texts``."""
         keys = [hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts]
-        wanted = {
-            key: text for key, text in zip(keys, texts, strict=True) if key not in self._kept
-        }
+        wanted = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._kept}
         rows = {key: self._kept[key] for key in keys if key in self._kept}
         if wanted:
             fresh = np.asarray(await self._embedder.embed(list(wanted.values())), dtype=np.float32)

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from pydantic import Field
 
 from domain.budgets import Spent
 from providers.interface import PRIVATE_TAG, PUBLIC_TAG, Decision, Question, Task
@@ -16,8 +17,8 @@ from providers.interface import PRIVATE_TAG, PUBLIC_TAG, Decision, Question, Tas
 class ScriptedChat(GenericFakeChatModel):
     """Gives its scripted messages one a call; keeps what it was asked and offered."""
 
-    asked: list[Any] = []
-    bound: list[list[str]] = []
+    asked: list[Any] = Field(default_factory=list)
+    bound: list[list[str]] = Field(default_factory=list)
 
     def bind_tools(self, tools: Sequence[Any], **_: Any) -> Any:
         self.bound.append([str(getattr(tool, "name", "") or tool) for tool in tools])

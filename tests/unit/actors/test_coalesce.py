@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import pytest
@@ -26,6 +26,12 @@ async def stream(*items: Any, pause: float = 0.0) -> AsyncGenerator[Any, None]:
         if isinstance(item, Exception):
             raise item
         yield item
+
+
+async def collect(items: AsyncIterator[Any], into: list[Any]) -> None:
+    """Append the items to ``into``, so that those before an error can be looked at."""
+    async for item in items:
+        into.append(item)
 
 
 async def merged(*items: Any, **options: Any) -> list[Any]:
@@ -100,8 +106,7 @@ async def test_an_empty_stream_stays_empty() -> None:
 async def test_an_error_of_the_source_passes() -> None:
     got: list[Any] = []
     with pytest.raises(KeyError, match="x"):
-        async for item in coalesced(stream(ACTIVITY, KeyError("x"))):
-            got.append(item)
+        await collect(coalesced(stream(ACTIVITY, KeyError("x"))), got)
     assert got == [ACTIVITY]
 
 

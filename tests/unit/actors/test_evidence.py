@@ -41,9 +41,12 @@ def cite(excerpt: str, quote: str) -> Citation:
 @pytest.mark.parametrize(
     ("excerpt", "quote"),
     [
-        ("The employee’s “own” days", "The employee's \"own\" days"),
+        ("The employee’s “own” days", 'The employee\'s "own" days'),
         ("it is ‘flexible’ here", "it is 'flexible' here"),
-        ("L’accord « télétravail » prévoit 2\u00a0jours", 'L\'accord " télétravail " prévoit 2 jours'),
+        (
+            "L’accord « télétravail » prévoit 2\u00a0jours",
+            'L\'accord " télétravail " prévoit 2 jours',
+        ),
         ("un délai de 48\u202fheures\u00a0!", "un délai de 48 heures !"),
         ("Die „Gleitzeit“ gilt", 'Die "Gleitzeit" gilt'),
         ("Die »Gleitzeit« und ‚Kern‘zeit", "Die \"Gleitzeit\" und 'Kern'zeit"),
@@ -143,7 +146,12 @@ def test_the_same_quote_of_a_source_is_cited_once() -> None:
         (draft(("d2", "27 days")), "unknown_source"),
         (draft(("https://a.example/", "27 days")), "unknown_source"),
         (draft(("d1", "")), "empty_quote"),
-        (draft(("d1", " « » "),), "quote_not_found"),
+        (
+            draft(
+                ("d1", " « » "),
+            ),
+            "quote_not_found",
+        ),
         (draft(("d1", "27 weeks")), "quote_not_found"),
         (draft(("d1", "27 days"), ("d1", "27 weeks")), "quote_not_found"),
     ],

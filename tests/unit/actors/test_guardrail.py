@@ -72,8 +72,8 @@ async def test_a_value_outside_the_choices_allows_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "metadata", [{"finish_reason": "length"}, {"finish_reason": "content_filter"},
-                 {"status": "incomplete"}]
+    "metadata",
+    [{"finish_reason": "length"}, {"finish_reason": "content_filter"}, {"status": "incomplete"}],
 )
 async def test_an_incomplete_boundary_reply_is_a_failure(metadata: dict[str, str]) -> None:
     reply = AIMessage("I can", response_metadata=metadata)

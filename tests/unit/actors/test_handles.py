@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import pytest
@@ -47,6 +47,12 @@ class Slow:
         finally:
             await asyncio.sleep(0.05)
             self.cleaned += 1
+
+
+async def collect(items: AsyncIterator[Any], into: list[Any]) -> None:
+    """Append the items to ``into``, so that those before an error can be looked at."""
+    async for item in items:
+        into.append(item)
 
 
 async def test_a_call_gives_the_roles_result() -> None:
@@ -95,8 +101,7 @@ async def test_a_streams_deadline_is_one_clock_over_all_its_items() -> None:
     role = Slow()
     got: list[int] = []
     with pytest.raises(DeadlineExceeded) as caught:
-        async for number in LocalPort("slow", role).stream("count", 100, 0.05, seconds=0.2):
-            got.append(number)
+        await collect(LocalPort("slow", role).stream("count", 100, 0.05, seconds=0.2), got)
     assert (caught.value.operation, caught.value.seconds) == ("slow.count", 0.2)
     assert 1 <= len(got) < 20
     assert role.cleaned == 1

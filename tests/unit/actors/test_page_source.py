@@ -17,9 +17,7 @@ from domain.errors import PageFailed, PageRejected
 
 URL = "https://a.example/hr/"
 REQUEST = PageRequest(source=WebSource(URL), url=URL)
-WEB = WebConfig(
-    enabled=True, sources=(WebSourceConfig(url=URL),), refresh_interval_seconds=60
-)
+WEB = WebConfig(enabled=True, sources=(WebSourceConfig(url=URL),), refresh_interval_seconds=60)
 
 
 class Bench:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 import pytest
 
@@ -35,6 +35,23 @@ class Source:
             self.cleaned = True
 
 
+async def collect(items: AsyncIterator[int], into: list[int]) -> None:
+    """Append the items to ``into``, so that those before an error can be looked at."""
+    async for item in items:
+        into.append(item)
+
+
+async def drained(pump: Pump[int]) -> None:
+    while True:
+        await pump.next()
+
+
+async def take_one_and_raise(source: Source) -> None:
+    async with Pump(source.items()) as pump:
+        await pump.next()
+        raise RuntimeError("mine")
+
+
 async def test_items_come_in_order_and_then_the_end() -> None:
     source = Source(200)
     assert [item async for item in pumped(source.items())] == list(range(200))
@@ -45,8 +62,7 @@ async def test_an_error_of_the_source_comes_after_its_items() -> None:
     source = Source(3, error=KeyError("x"))
     got: list[int] = []
     with pytest.raises(KeyError, match="x"):
-        async for item in pumped(source.items()):
-            got.append(item)
+        await collect(pumped(source.items()), got)
     assert got == [0, 1, 2]
     assert source.cleaned
 
@@ -72,17 +88,14 @@ async def test_a_consumer_that_leaves_early_cancels_the_source_and_waits_for_its
 async def test_a_consumer_that_raises_cancels_the_source_and_waits_for_its_clean_up() -> None:
     source = Source(100, pause=0.01)
     with pytest.raises(RuntimeError, match="mine"):
-        async with Pump(source.items()) as pump:
-            await pump.next()
-            raise RuntimeError("mine")
+        await take_one_and_raise(source)
     assert source.cleaned
 
 
 async def test_a_source_that_has_ended_well_is_not_cancelled_by_leaving() -> None:
     source = Source(2)
     async with Pump(source.items()) as pump:
-        while not pump.ended:
-            await asyncio.sleep(0.01)
+        await asyncio.wait({pump.task})
     assert source.cleaned
     assert not source.cancelled
 
@@ -90,8 +103,7 @@ async def test_a_source_that_has_ended_well_is_not_cancelled_by_leaving() -> Non
 async def test_a_source_that_takes_too_long_is_stopped_with_a_timeout() -> None:
     source = Source(3, pause=10.0)
     with pytest.raises(TimeoutError):
-        async for _ in pumped(source.items(), seconds=0.05):
-            pass
+        await collect(pumped(source.items(), seconds=0.05), [])
     assert source.cancelled
     assert source.cleaned
 
@@ -104,8 +116,7 @@ async def test_items_before_the_timeout_are_still_delivered() -> None:
 
     got: list[int] = []
     with pytest.raises(TimeoutError):
-        async for item in pumped(slow_after_two(), seconds=0.1):
-            got.append(item)
+        await collect(pumped(slow_after_two(), seconds=0.1), got)
     assert got == [1, 2]
 
 
@@ -158,8 +169,7 @@ async def test_a_cancelled_source_is_a_cancellation_not_an_end() -> None:
     async with Pump(Source(5, pause=0.05).items()) as pump:
         pump.task.cancel()
         with pytest.raises(asyncio.CancelledError):
-            while True:
-                await pump.next()
+            await drained(pump)
 
 
 async def test_clean_up_is_not_cut_short_by_a_second_cancellation_of_the_consumer() -> None:

@@ -102,6 +102,12 @@ async def test_a_handoff_ends_with_the_call_and_no_result(models: ModelServer) -
     assert "SCRATCH" not in repr((events, outcome))
 
 
+@pytest.mark.xfail(
+    strict=True,
+    raises=RuntimeError,
+    reason="actors/specialist.py _outcome: looks for the call in the last message, which with two"
+    " handoff calls is the first call's result",
+)
 async def test_only_one_of_two_handoff_calls_is_recorded(models: ModelServer) -> None:
     twice = Calls(((HANDOFF, {"question": "a"}), (HANDOFF, {"question": "b"})))
     _, outcome = await career(models, twice)
@@ -238,9 +244,7 @@ async def test_a_search_that_fails_is_a_result(models: ModelServer) -> None:
 
 
 @pytest.mark.parametrize(("turns", "stops"), [(7, False), (8, True)])
-async def test_a_loop_has_eight_model_turns(
-    models: ModelServer, turns: int, stops: bool
-) -> None:
+async def test_a_loop_has_eight_model_turns(models: ModelServer, turns: int, stops: bool) -> None:
     models.script(TASKS, *[call("list_my_tasks")] * turns, REPLY, Text("Done."))
     async with openai_models(models) as (built, settings):
         role = TaskGuidance(built, settings, FakeRetriever().handle, FileTaskDirectory(None))
@@ -266,3 +270,28 @@ async def test_an_excluded_tool_is_not_offered(models: ModelServer) -> None:
     agents = {"task_guidance": {"tool_exclusion": ["get_task"]}}
     await tool_result(models, call("list_my_tasks"), FileTaskDirectory(None), agents=agents)
     assert "get_task" not in tools_of(models.asked(TASKS)[0])
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="actors/specialist.py: a tool that was not offered is still run when a model calls it",
+)
+async def test_an_excluded_tool_is_not_run_though_a_model_calls_it(models: ModelServer) -> None:
+    agents = {"task_guidance": {"tool_exclusion": ["search_task_knowledge"]}}
+    retriever = FakeRetriever([passage("x")])
+    tasks = FileTaskDirectory(None)
+    await tool_result(models, SEARCH, tasks, retriever, agents=agents, **DOCUMENTS)
+    assert retriever.searched == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="actors/specialist.py: a withheld handoff is still recorded when a model calls it, and"
+    " the graph then delivers an empty reply",
+)
+async def test_a_withheld_handoff_is_not_recorded_though_a_model_calls_it(
+    models: ModelServer,
+) -> None:
+    again = call(HANDOFF, question="q")
+    _, outcome = await career(models, again, Text("No."), may_hand_off=False)
+    assert outcome.handoff is None

@@ -13,7 +13,13 @@ from retrieval.directory import FileTaskDirectory
 
 
 def task(number: int, **fields: Any) -> dict[str, Any]:
-    return {"tenant": "acme", "user": "ana", "id": f"T-{number}", "title": f"Task {number}", **fields}
+    return {
+        "tenant": "acme",
+        "user": "ana",
+        "id": f"T-{number}",
+        "title": f"Task {number}",
+        **fields,
+    }
 
 
 def write(folder: Path, *lines: Any) -> Path:

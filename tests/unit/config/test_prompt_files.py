@@ -78,7 +78,9 @@ def test_every_specialist_is_described_with_examples_and_nobody_else_is() -> Non
 
 
 def test_no_example_belongs_to_two_specialists() -> None:
-    examples = [example for name in SPECIALISTS for example in table("specialists")[name]["examples"]]
+    examples = [
+        example for name in SPECIALISTS for example in table("specialists")[name]["examples"]
+    ]
     assert len(examples) == len(set(examples))
 
 

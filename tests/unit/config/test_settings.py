@@ -143,7 +143,8 @@ def test_what_is_not_loopback_is_not_taken_for_it(host: str) -> None:
 
 
 @pytest.mark.xfail(
-    strict=True, reason="config/settings.py: load names the field ('settings: port'), not MANTA_PORT"
+    strict=True,
+    reason="config/settings.py: load names the field ('settings: port'), not MANTA_PORT",
 )
 def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MANTA_PORT", "eighty")

@@ -97,9 +97,7 @@ def test_web_numbers_are_accepted_up_to_their_limits(
 
 
 @pytest.mark.parametrize(("length", "accepted"), [(1, True), (63, True), (64, False)])
-def test_a_tenant_id_has_at_most_63_characters(
-    tmp_path: Path, length: int, accepted: bool
-) -> None:
+def test_a_tenant_id_has_at_most_63_characters(tmp_path: Path, length: int, accepted: bool) -> None:
     path = write(tmp_path, {"tenant": "a" * length, "name": "A"})
     if accepted:
         assert len(load_tenant(path).tenant) == length

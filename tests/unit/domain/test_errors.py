@@ -128,5 +128,5 @@ def test_a_stopped_turn_shows_neither_its_stage_nor_its_cause() -> None:
 
 @pytest.mark.parametrize("kind", [StoreUnavailable, ModelUnavailable, ActorUnavailable])
 def test_every_unavailability_can_be_caught_as_one(kind: type[Unavailable]) -> None:
-    with pytest.raises(Unavailable, match="^x is unavailable: y$"):
+    with pytest.raises(Unavailable, match=r"^x is unavailable: y$"):
         raise kind("x", "y")
