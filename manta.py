@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,10 @@ import typer
 
 from config.settings import Settings
 from domain.errors import MantaError
+
+# Roles share the cores: threads of numpy that wait for each other made a busy machine many times
+# slower. Numpy reads this when it is first imported; Ray sets the same for its workers.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 cli = typer.Typer(
     help="A supervised, knowledge-grounded assistant for organisations.",

@@ -35,6 +35,11 @@ async def coalesced(
             except TimeoutError:
                 if pump.ended:
                     raise
+            except Exception:
+                # What was written before the source failed has been written.
+                if held:
+                    yield _merged(held)
+                raise
             if isinstance(item, TextDelta):
                 if not held:
                     due = clock() + seconds

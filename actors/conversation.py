@@ -106,9 +106,10 @@ def evidence_json(messages: Sequence[Message], **facts: Any) -> str:
         for message in messages
         if message.role != "tool" and message.text.strip()
     ]
-    recent = texts[-(POLICY.gate.recent_messages + 1) :]
     latest = next((item["text"] for item in reversed(texts) if item["role"] == "user"), "")
-    earlier = recent[:-1] if recent and recent[-1]["text"] == latest else recent
+    if texts and texts[-1]["role"] == "user":
+        texts.pop()
+    earlier = texts[-POLICY.gate.recent_messages :]
     return json.dumps(
         {"latest_user_text": latest, "recent_messages": earlier, **facts}, ensure_ascii=False
     )

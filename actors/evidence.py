@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -27,13 +26,35 @@ _FOLD = str.maketrans(
         "\u00ad": None,
     }
 )
-_SPACE = re.compile(r"\s+")
 PASSAGE_CHARS = 1_500
 
 
 def folded(text: str) -> str:
     """White space and typographic quotes folded; nothing else is forgiven in a quote."""
-    return _SPACE.sub(" ", text.translate(_FOLD)).strip()
+    return "".join(letter for letter, _ in _folding(text))
+
+
+def _folding(text: str) -> list[tuple[str, int]]:
+    """The folded letters, each with its place in ``text``.
+
+    White space becomes one space, and none at the ends and beside double quotation marks, because
+    French sets its own inside them.
+    """
+    kept: list[tuple[str, int]] = []
+    for place, letter in enumerate(text):
+        plain = letter.translate(_FOLD)
+        if not plain:
+            continue
+        if plain.isspace():
+            if kept and kept[-1][0] not in (" ", '"'):
+                kept.append((" ", place))
+            continue
+        if plain == '"' and kept and kept[-1][0] == " ":
+            kept.pop()
+        kept.append((plain, place))
+    if kept and kept[-1][0] == " ":
+        kept.pop()
+    return kept
 
 
 @dataclass(slots=True)
@@ -98,6 +119,7 @@ def citation(number: int, source: Source, quote: str, excerpt: str) -> Citation:
 def _around(excerpt: str, quote: str) -> str:
     if len(excerpt) <= PASSAGE_CHARS:
         return excerpt
-    at = excerpt.find(quote.strip())
-    start = max(0, (max(at, 0)) - PASSAGE_CHARS // 3)
+    folding = _folding(excerpt)
+    at = "".join(letter for letter, _ in folding).find(folded(quote))
+    start = max(0, folding[at][1] - PASSAGE_CHARS // 3)
     return excerpt[start : start + PASSAGE_CHARS]

@@ -72,6 +72,7 @@ class Guardrail:
             latest=latest_user_text(messages),
             model=model,
             task="manta.guardrail.decision",
+            request_id=context.request_id,
         )
         log.info(
             "gate_decision",

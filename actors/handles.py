@@ -30,6 +30,10 @@ class Port(Protocol):
         self, method: str, *args: Any, seconds: float | None = None
     ) -> AsyncGenerator[Any, None]: ...
 
+    async def health(self, seconds: float) -> None:
+        """Returns when the role works and is prepared; raises an error of ours otherwise."""
+        ...
+
 
 class LocalPort:
     """A role in this process."""
@@ -58,6 +62,9 @@ class LocalPort:
                 except StopAsyncIteration:
                     return
                 yield item
+
+    async def health(self, seconds: float) -> None:
+        """A role in this process works as long as the process does."""
 
 
 class ActorPort:
@@ -105,6 +112,9 @@ class ActorPort:
             # (an error, a cancellation, a consumer that closed it) is passed on.
             if not finished:
                 await self._drain(generator, generator.completed())
+
+    async def health(self, seconds: float) -> None:
+        await self.call("health", seconds=seconds)
 
     async def _drain(self, cancelled: Any, ended: Any) -> None:
         """Cancel the remote call and wait until its own clean-up has ended."""

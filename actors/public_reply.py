@@ -8,6 +8,7 @@ bound. Both calls belong to one model turn (seed "Specialist call limits").
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -17,9 +18,12 @@ from langchain.agents.middleware import (
     ModelRequest,
     ModelResponse,
 )
-from langchain_core.messages import AIMessage
+from langchain.agents.middleware.types import ToolCallRequest
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.types import Command
 
 from actors.specialist_run import SpecialistRun
+from providers.failures import model_failures
 
 REPLY = "reply_to_user"
 REPLY_TOOL: dict[str, Any] = {
@@ -46,9 +50,10 @@ class PublicReplyMiddleware(AgentMiddleware[AgentState[Any], SpecialistRun]):
         run = request.runtime.context
         offered = [tool for tool in request.tools if _name(tool) in run.offered]
         if offered:
-            selection = await handler(
-                request.override(tools=[*offered, REPLY_TOOL], tool_choice="any")
-            )
+            with model_failures():
+                selection = await handler(
+                    request.override(tools=[*offered, REPLY_TOOL], tool_choice="any")
+                )
             action = _only_message(selection)
             calls = [call for call in action.tool_calls if call["name"] != REPLY]
             if calls:
@@ -59,7 +64,30 @@ class PublicReplyMiddleware(AgentMiddleware[AgentState[Any], SpecialistRun]):
             if action.text.strip() and not action.tool_calls:
                 # A server that cannot force a tool call has already written the reply.
                 return selection
-        return await handler(request.override(model=run.public_model, tools=[]))
+        writing = request.override(model=run.public_model, tools=[])
+        with model_failures():
+            reply = _only_message(await handler(writing))
+            if reply.tool_calls and not reply.text.strip():
+                # No tool is bound here. A model that makes a call up instead of replying is asked
+                # once more; a call beside a reply is no action.
+                reply = _only_message(await handler(writing))
+        return ModelResponse(result=[reply.model_copy(update={"tool_calls": []})])
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        """A model may name any tool; only those that this run offers are executed."""
+        name = request.tool_call["name"]
+        if name in request.runtime.context.offered:
+            return await handler(request)
+        return ToolMessage(
+            json.dumps({"error": "tool_not_available"}),
+            tool_call_id=request.tool_call["id"],
+            name=name,
+            status="error",
+        )
 
 
 def _name(tool: Any) -> str:

@@ -63,7 +63,8 @@ class ResearchBudgetMiddleware(AgentMiddleware[AgentState[Any], ResearchRun]):
         meter.take("model_calls")
         if meter.left("model_calls") == 0:
             request = request.override(tools=[])
-        return await handler(request)
+        with model_failures():
+            return await handler(request)
 
 
 class Researcher:
@@ -164,17 +165,16 @@ class Researcher:
         model = model_name(self._settings, run.tenant, "mini")
         prompt = _prompt(run.context, question, messages)
         final: dict[str, Any] = {}
-        with model_failures():
-            async for mode, item in self._agent(model).astream(
-                {"messages": prompt},
-                {"callbacks": [calls], "recursion_limit": 8 * POLICY.research.model_calls},
-                context=run,
-                stream_mode=["custom", "values"],
-            ):
-                if mode == "custom":
-                    yield cast(Event, item)
-                else:
-                    final = cast(dict[str, Any], item)
+        async for mode, item in self._agent(model).astream(
+            {"messages": prompt},
+            {"callbacks": [calls], "recursion_limit": 8 * POLICY.research.model_calls},
+            context=run,
+            stream_mode=["custom", "values"],
+        ):
+            if mode == "custom":
+                yield cast(Event, item)
+            else:
+                final = cast(dict[str, Any], item)
         draft = final.get("structured_response")
         if isinstance(draft, StructuredAnswer):
             yield draft

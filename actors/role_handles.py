@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from actors.handles import Port
 from config.policy import POLICY
 from config.tenants import TenantConfig
 from domain.answers import KnowledgeAnswer
+from domain.errors import MantaError
 from domain.events import Event
 from domain.messages import Message
 from domain.outcomes import GateOutcome, RoutingOutcome, SpecialistOutcome
@@ -20,6 +22,11 @@ from domain.requests import RequestContext
 if TYPE_CHECKING:
     from crawler.cache import CacheAnswer, PageKey
     from crawler.pages import FetchedPage, PageRequest
+
+
+log = logging.getLogger("manta.actors")
+HOP_SECONDS = 1.0
+"""What an actor call may take beside the work that it waits for."""
 
 
 class GuardrailHandle:
@@ -103,9 +110,15 @@ class RetrieverHandle:
         return passages
 
     async def readiness(self, tenant: str, enabled: bool) -> ReadinessStatus:
-        status: ReadinessStatus = await self._port.call(
-            "readiness", tenant, enabled, seconds=POLICY.nodes.supervisor
-        )
+        """A retriever that does not answer in time is unavailable, which stops no turn."""
+        seconds = POLICY.research.readiness_seconds + HOP_SECONDS
+        try:
+            status: ReadinessStatus = await self._port.call(
+                "readiness", tenant, enabled, seconds=seconds
+            )
+        except MantaError as error:
+            log.warning("readiness_failed", extra={"tenant": tenant, "code": error.code})
+            return "unavailable"
         return status
 
 
@@ -159,9 +172,3 @@ class CellHandles:
             researcher=ResearcherHandle(ports["researcher"]),
             ports=ports,
         )
-
-    async def check(self, seconds: float) -> dict[str, Any]:
-        """Ask every role whether it works; the value is its own health report."""
-        return {
-            name: await port.call("health", seconds=seconds) for name, port in self.ports.items()
-        }

@@ -34,7 +34,6 @@ from domain.messages import Message
 from domain.outcomes import Handoff, SpecialistOutcome
 from domain.requests import RequestContext
 from providers.build import model_name
-from providers.failures import model_failures
 from providers.interface import PUBLIC_TAG, Models, Task
 from providers.labelled_data import labelled
 from providers.usage import CallMeter
@@ -113,47 +112,47 @@ class Specialist:
     ) -> AsyncGenerator[Event | SpecialistOutcome, None]:
         streamed = False
         final: list[BaseMessage] = []
-        with model_failures():
-            try:
-                async for mode, item in self._agent(model).astream(
-                    {"messages": prompt},
-                    {"callbacks": [meter], "recursion_limit": 8 * POLICY.specialist.model_calls},
-                    context=run,
-                    stream_mode=["messages", "custom", "values"],
-                ):
-                    if mode == "values":
-                        final = cast(dict[str, Any], item)["messages"]
-                    elif mode == "custom":
-                        yield cast(Event, item)
-                    else:
-                        delta = _public_text(*cast(tuple[BaseMessage, dict[str, Any]], item))
-                        if delta:
-                            streamed = True
-                            yield TextDelta(agent=self.name, text=delta)
-            except ModelCallLimitExceededError as error:
-                raise AllowanceExhausted(
-                    "model_calls", POLICY.specialist.model_calls, self.name
-                ) from error
+        try:
+            async for mode, item in self._agent(model).astream(
+                {"messages": prompt},
+                {"callbacks": [meter], "recursion_limit": 8 * POLICY.specialist.model_calls},
+                context=run,
+                stream_mode=["messages", "custom", "values"],
+            ):
+                if mode == "values":
+                    final = cast(dict[str, Any], item)["messages"]
+                elif mode == "custom":
+                    yield cast(Event, item)
+                else:
+                    delta = _public_text(*cast(tuple[BaseMessage, dict[str, Any]], item))
+                    if delta:
+                        streamed = True
+                        yield TextDelta(agent=self.name, text=delta)
+        except ModelCallLimitExceededError as error:
+            limit = POLICY.specialist.model_calls
+            raise AllowanceExhausted("model_calls", limit, self.name) from error
         outcome = self._outcome(final[len(prompt) :], meter)
         if not streamed and not outcome.handoff:
             yield TextDelivered(agent=self.name, text=outcome.text)
         yield outcome
 
     def _outcome(self, added: Sequence[BaseMessage], meter: CallMeter) -> SpecialistOutcome:
-        if self._handoff_tool and added:
-            last = added[-1]
-            if isinstance(last, ToolMessage) and last.name == self._handoff_tool:
+        messages = from_langchain(added)
+        asking = next(
+            (index for index, m in reversed(list(enumerate(messages))) if m.role == "assistant"), 0
+        )
+        for call in messages[asking].tool_calls if messages else ():
+            if call.name == self._handoff_tool and _recorded(added, call.id):
                 # The tool only recorded the transition: its result is what the research gives.
-                messages = from_langchain(added[:-1])
-                call = next(c for c in messages[-1].tool_calls if c.id == last.tool_call_id)
-                only = messages[-1].model_copy(update={"tool_calls": (call,)})
-                question = str(call.arguments.get("question", ""))
+                # Whatever else that message asked for is dropped, one handoff is one call.
+                only = messages[asking].model_copy(update={"tool_calls": (call,)})
                 return SpecialistOutcome(
-                    messages=(*messages[:-1], only),
-                    handoff=Handoff(call_id=call.id, question=question),
+                    messages=(*messages[:asking], only),
+                    handoff=Handoff(
+                        call_id=call.id, question=str(call.arguments.get("question", ""))
+                    ),
                     spent=meter.spent,
                 )
-        messages = from_langchain(added)
         if not messages or messages[-1].role != "assistant" or not messages[-1].text.strip():
             raise ModelUnavailable("the model", "empty reply")
         return SpecialistOutcome(messages=messages, spent=meter.spent)
@@ -198,6 +197,16 @@ class Specialist:
                 context_schema=SpecialistRun,
             )
         return self._agents[model]
+
+
+def _recorded(added: Sequence[BaseMessage], call_id: str) -> bool:
+    """Whether the tool really ran for this call, and was not refused."""
+    return any(
+        isinstance(message, ToolMessage)
+        and message.tool_call_id == call_id
+        and message.status != "error"
+        for message in added
+    )
 
 
 def _public_text(message: BaseMessage, metadata: dict[str, Any]) -> str:

@@ -75,6 +75,7 @@ class Supervisor:
             latest=latest_user_text(messages),
             model=model_name(self._settings, tenant, "mini"),
             task="manta.supervisor",
+            request_id=context.request_id,
         )
         if decision.value not in enabled:
             raise ModelUnavailable("the decision model", "malformed reply")

@@ -17,25 +17,22 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from config.reachability import Kind, answers, check_milvus, check_redis
 from domain.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from config.settings import Settings
 
-Kind = Literal["valkey", "milvus"]
 START_SECONDS = 30.0
 STOP_SECONDS = 8.0
 PORT_ATTEMPTS = 3
-CHECK_SECONDS = 3.0
 
 _URLS: dict[Kind, str] = {
     "valkey": "redis://127.0.0.1:{port}/0",
@@ -179,7 +176,7 @@ def running(data: Path, kind: Kind) -> EmbeddedStore | None:
     if not entry or not _alive(entry["pid"]):
         return None
     port = int(entry["url"].removeprefix("redis://").rsplit(":", 1)[1].split("/")[0])
-    if not _answers(kind, port):
+    if not answers(kind, port):
         return None
     return EmbeddedStore(kind, data, entry["url"], entry["pid"])
 
@@ -246,7 +243,7 @@ def _await_answer(kind: Kind, process: subprocess.Popen[bytes], port: int) -> bo
     """Wait until the child serves ``port``; a child that ended or is too slow is reaped."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        if _answers(kind, port) and process.poll() is None:
+        if answers(kind, port) and process.poll() is None:
             return True
         time.sleep(0.05)
     process.kill()
@@ -302,101 +299,3 @@ def _record(data: Path, kind: Kind, entry: dict[str, Any] | None) -> None:
         draft = data / "endpoints.json.new"
         draft.write_text(json.dumps(endpoints, indent=1), encoding="utf-8")
         draft.replace(data / "endpoints.json")
-
-
-def _answers(kind: Kind, port: int) -> bool:
-    """Whether the expected kind of server answers on loopback's ``port``, within a second."""
-    if kind == "valkey":
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1.0) as connection:
-                connection.sendall(b"PING\r\n")
-                return connection.recv(16).startswith(b"+PONG")
-        except OSError:
-            return False
-    import grpc
-
-    # Raw bytes spare the import of pymilvus: an empty request has an empty encoding, and the reply
-    # names the server in the clear.
-    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        version = channel.unary_unary("/milvus.proto.milvus.MilvusService/GetVersion")
-        try:
-            return b"milvus_lite" in version(b"", timeout=1.0)
-        except grpc.RpcError:
-            return False
-
-
-def check_redis(url: str) -> None:
-    """One PING.
-
-    Raises:
-        StoreUnavailable: no answer within ``CHECK_SECONDS``, or a refusal; never with credentials.
-    """
-    import redis
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
-
-    def ping() -> None:
-        timeouts = {"socket_connect_timeout": CHECK_SECONDS, "socket_timeout": CHECK_SECONDS}
-        with redis.Redis.from_url(url, retry=Retry(NoBackoff(), 0), **timeouts) as client:
-            client.ping()
-
-    def reason(error: Exception) -> str:
-        if isinstance(error, redis.AuthenticationError | redis.exceptions.NoPermissionError):
-            return "it refuses the user name or password"
-        if isinstance(error, redis.TimeoutError):
-            return f"no answer within {CHECK_SECONDS:g} s"
-        if isinstance(error, redis.ConnectionError):
-            return "no connection could be made"
-        if isinstance(error, ValueError):
-            return "write redis://host:port/number, rediss:// or unix://"
-        return f"it answered with {type(error).__name__}"
-
-    _check("the server of REDIS_URL", ping, reason)
-
-
-def check_milvus(uri: str, token: str | None = None) -> None:
-    """One connection and one question for the version.
-
-    Raises:
-        StoreUnavailable: no answer within ``CHECK_SECONDS``, or a refusal; never with credentials.
-    """
-    what = "the server of MILVUS_URI"
-    if not uri.startswith(("http://", "https://", "tcp://")):
-        raise StoreUnavailable(what, "write http://host:port or https://host")
-    from pymilvus import MilvusClient
-
-    def connect() -> None:
-        client = MilvusClient(uri=uri, token=token or "", timeout=CHECK_SECONDS, dedicated=True)
-        try:
-            client.get_server_version(timeout=CHECK_SECONDS)
-        finally:
-            client.close()
-
-    def reason(error: Exception) -> str:
-        if "auth" in str(error).lower() or "permission" in str(error).lower():
-            return "it refuses the token"
-        return "no connection could be made"
-
-    _check(what, connect, reason)
-
-
-def _check(what: str, ask: Callable[[], None], reason: Callable[[Exception], str]) -> None:
-    """Run ``ask`` in a thread, because a name lookup keeps to no timeout of the client."""
-    outcome: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            ask()
-        except Exception as error:  # noqa: BLE001 - handed on below
-            outcome.set_exception(error)
-        else:
-            outcome.set_result(None)
-
-    threading.Thread(target=run, name="store-check", daemon=True).start()
-    try:
-        outcome.result(CHECK_SECONDS + 0.5)
-    except FutureTimeout:
-        raise StoreUnavailable(what, f"no answer within {CHECK_SECONDS:g} s") from None
-    except Exception as error:  # noqa: BLE001 - every client fails in its own way
-        # The cause is cut off: its text may hold the address with its credentials.
-        raise StoreUnavailable(what, reason(error)) from None

@@ -18,7 +18,7 @@ from pydantic import (
     SecretStr,
     ValidationError,
 )
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from config.tenants import describe_validation
 from domain.errors import InvalidConfiguration
@@ -41,7 +41,13 @@ def _endpoint(value: object) -> object:
     if not isinstance(value, str):
         return value
     host, separator, port = value.rpartition(":")
-    if not separator or not host or not port.isdigit() or not 0 < int(port) < 65_536:
+    if (
+        not separator
+        or not host
+        or not port.isascii()
+        or not port.isdecimal()
+        or not 0 < int(port) < 65_536
+    ):
         raise ValueError("write address:port, for example 127.0.0.1:8090")
     return value
 
@@ -118,8 +124,15 @@ class Settings(BaseSettings):
         """
         try:
             settings = cls(**overrides)  # type: ignore[arg-type]
+        except SettingsError as error:
+            # A variable that should hold JSON does not; the message names the field.
+            raise InvalidConfiguration("settings", str(error), "write valid JSON") from error
         except ValidationError as error:
-            raise describe_validation(error, "settings: ") from error
+            wrong = describe_validation(error)
+            name, _, rest = wrong.field.partition(".")
+            variable = name if name.isupper() else f"MANTA_{name.upper()}"
+            path = f"{variable}.{rest}" if rest else variable
+            raise InvalidConfiguration(path, wrong.reason, wrong.mend) from error
         settings._check()
         return settings
 

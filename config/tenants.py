@@ -22,7 +22,7 @@ SPECIALISTS: tuple[SpecialistName, ...] = ("career_chat", "task_guidance")
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class WebSourceConfig(_Strict):
@@ -126,7 +126,8 @@ def load_tenant(path: Path) -> TenantConfig:
         InvalidConfiguration: names the file and the path of the key.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = path.read_text(encoding="utf-8")
+        json.loads(document)
     except OSError as error:
         raise InvalidConfiguration(
             str(path), error.strerror or "cannot be read", "check the path"
@@ -136,7 +137,7 @@ def load_tenant(path: Path) -> TenantConfig:
             str(path), f"is not valid JSON ({error})", "correct the file"
         ) from error
     try:
-        return TenantConfig.model_validate(document)
+        return TenantConfig.model_validate_json(document)
     except ValidationError as error:
         raise describe_validation(error, f"{path}: ") from error
 

@@ -7,6 +7,7 @@ panels, definition lists, asides, contact tables, short pages) and the headings 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 from lxml import html
 
@@ -25,6 +26,7 @@ _SHORT_LINE = 120
 _LINES_BETWEEN = 2
 _FAR = 1_000
 _LOWEST = 7
+_STANDFIRST = 2
 
 
 def choose(walk: Walk, root: html.HtmlElement, limits: ParseLimits) -> None:
@@ -37,6 +39,7 @@ def choose(walk: Walk, root: html.HtmlElement, limits: ParseLimits) -> None:
         _keep_headings(blocks)
         _keep_title(blocks)
         return
+    article = _is_declared_article(root)
     asked = walk.elements <= limits.oracle_elements and walk.depth <= limits.oracle_depth
     answer = oracle.ask(root) if asked else None
     keys = [comparable(block.text) for block in blocks]
@@ -47,9 +50,11 @@ def choose(walk: Walk, root: html.HtmlElement, limits: ParseLimits) -> None:
     elif covered == 0 or visible < _SHORT_PAGE:
         _choose_alone(blocks)
     else:
-        retain(walk, keys)
+        retain(walk, keys, article)
     _keep_headings(blocks)
     _keep_title(blocks)
+    if not article:
+        _keep_standfirst(blocks)
 
 
 def _trusts_main(blocks: list[Block], visible: int, root: html.HtmlElement) -> bool:
@@ -84,7 +89,7 @@ def _drop_link_lines(blocks: list[Block]) -> None:
     """A line that is mostly links is furniture of the main element; a list of links is not."""
     for block in blocks:
         if block.main and block.linked * 2 > len(block.text):
-            block.main = block.kind in ("heading", "item", "row", "term")
+            block.main = block.kind in ("heading", "item", "row", "term") or len(block.text) - block.linked >= 20
 
 
 def _embed(walk: Walk, answer: oracle.Answer) -> None:
@@ -139,6 +144,24 @@ def _keep_title(blocks: list[Block]) -> None:
         if all(block.level > highest for block in blocks[first:] if block.kind == "heading"):
             [*_, title] = (block for block in titles if block.level == highest)
             title.main = True
+
+
+def _keep_standfirst(blocks: list[Block]) -> None:
+    """What the page's main element says right below its title: who owns the page, when it was
+    reviewed, what it is about."""
+    first = next((number for number, block in enumerate(blocks) if block.main), None)
+    if first is None or blocks[first].kind != "heading" or blocks[first].level > 1:
+        return
+    lines = list(takewhile(lambda block: not block.main, blocks[first + 1 :]))
+    if len(lines) <= _STANDFIRST and all(_is_prose(line) for line in lines):
+        for line in lines:
+            line.main = True
+
+
+def _is_prose(block: Block) -> bool:
+    """A piece of the main element's own text."""
+    inside = block.inside_main and block.region == Region.CONTENT
+    return inside and block.linked * 2 < len(block.text)
 
 
 def _is_title(block: Block) -> bool:

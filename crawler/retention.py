@@ -8,6 +8,7 @@ lose most of their text. The values were chosen on two public benchmarks togethe
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from crawler.blocks import Block
@@ -18,11 +19,13 @@ _ROOT_SHARE: Final = 0.95
 _TRUSTED_SHARE: Final = 0.85
 _GAP_BLOCKS: Final = 30
 _GAP_KINDS: Final = frozenset({"item", "row", "code", "term", "heading"})
+_LIST_KINDS: Final = frozenset({"item"})
 _REPEATED: Final = 15
 
 
-def retain(walk: Walk, keys: list[str]) -> None:
-    """Mark further blocks as main; ``keys`` are the comparable texts of the blocks."""
+def retain(walk: Walk, keys: list[str], article: bool) -> None:
+    """Mark further blocks as main; ``keys`` are the comparable texts of the blocks, ``article``
+    whether the page calls itself one."""
     blocks = walk.blocks
     chosen = sum(len(block.text) for block in blocks if block.main)
     if not chosen:
@@ -39,7 +42,7 @@ def retain(walk: Walk, keys: list[str]) -> None:
     else:
         for number in missing:
             blocks[number].main = blocks[number].panel
-        _fill_gaps(blocks, set(missing))
+        _fill_gaps(blocks, inside, set(missing), article)
 
 
 def _content_root(walk: Walk, chosen: int) -> int:
@@ -84,8 +87,15 @@ def _is_content(block: Block) -> bool:
     return block.region == Region.CONTENT or (block.region == Region.ASIDE and block.inside_main)
 
 
-def _fill_gaps(blocks: list[Block], missing: set[int]) -> None:
-    """Rows, items, terms and code between two chosen blocks belong to them."""
+def _fill_gaps(
+    blocks: list[Block], inside: list[bool], missing: set[int], article: bool
+) -> None:
+    """What stands between two chosen blocks and belongs to them is chosen as well."""
+    levels = {
+        block.level
+        for block, following in pairwise(blocks)
+        if block.kind == "heading" and (block.main or following.main)
+    }
     number = 1
     while number < len(blocks):
         if blocks[number].main or not blocks[number - 1].main:
@@ -94,17 +104,54 @@ def _fill_gaps(blocks: list[Block], missing: set[int]) -> None:
         start = number
         while number < len(blocks) and not blocks[number].main:
             number += 1
-        gap = range(start, number)
-        if number < len(blocks) and _belongs(blocks, gap, missing):
-            for place in gap:
-                blocks[place].main = True
+        if number == len(blocks):
+            _keep_last_sections(blocks, start, missing, levels)
+            return
+        gap = blocks[start:number]
+        if all(place in missing for place in range(start, number)):
+            wanted = _is_small_print(gap) or _is_section(gap[0], levels)
+        else:
+            wanted = all(
+                inside[block.container] and block.region == Region.CONTENT for block in gap
+            ) and (_is_sibling(gap, levels) or _is_list(gap, article))
+        if wanted:
+            for block in gap:
+                block.main = True
 
 
-def _belongs(blocks: list[Block], gap: range, missing: set[int]) -> bool:
-    """A short gap of rows, items, terms and code, or whole sections of the page's main element."""
-    if any(place not in missing for place in gap):
-        return False
-    if len(gap) <= _GAP_BLOCKS and all(blocks[place].kind in _GAP_KINDS for place in gap):
-        return True
-    first = blocks[gap[0]]
-    return first.kind == "heading" and bool(first.ids) and first.inside_main
+def _is_small_print(gap: list[Block]) -> bool:
+    """A short run of rows, items, terms and code."""
+    return len(gap) <= _GAP_BLOCKS and all(
+        block.kind in _GAP_KINDS or block.indent > 0 for block in gap
+    )
+
+
+def _is_section(first: Block, levels: set[int]) -> bool:
+    """A whole section of the page's main element."""
+    return first.kind == "heading" and (bool(first.ids) or first.level in levels)
+
+
+def _is_sibling(gap: list[Block], levels: set[int]) -> bool:
+    """Lists of links under headings that have kept ones of their rank beside them."""
+    first = gap[0]
+    return first.kind == "heading" and bool(first.ids) and first.level in levels
+
+
+def _keep_last_sections(
+    blocks: list[Block], start: int, missing: set[int], levels: set[int]
+) -> None:
+    """Sections after the last chosen block that have kept ones of their rank before them."""
+    first = blocks[start]
+    if first.kind != "heading" or not first.ids or first.level not in levels:
+        return
+    for number in range(start, len(blocks)):
+        if number not in missing:
+            return
+        blocks[number].main = True
+
+
+def _is_list(gap: list[Block], article: bool) -> bool:
+    """A list between two chosen blocks, of links or not; news put teasers of other pages there
+    as headings and rows."""
+    kinds = _LIST_KINDS if article else _GAP_KINDS
+    return len(gap) <= _GAP_BLOCKS and all(block.kind in kinds for block in gap)

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from domain.answers import Reply
+from domain.budgets import Spent
 
 ActivityCode = Literal[
     "checking_request",
@@ -90,6 +91,7 @@ class TurnStopped(_Event):
     code: str
     stage: str
     message: str
+    spent: Spent = Field(default_factory=Spent)
 
 
 Event = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
@@ -11,12 +12,15 @@ from typing import Any, Protocol
 
 from langgraph.errors import NodeError, NodeTimeoutError
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
+from config.policy import POLICY
 from domain.answers import KnowledgeAnswer, Reply, TurnStatus
 from domain.errors import MantaError, TurnFailed
 from domain.events import Activity, StepFinished, StepStarted, TextDelivered
 from domain.messages import Message, assistant
 from domain.outcomes import GateOutcome, Handoff, SpecialistOutcome
+from graph.routing import CAREER_CHAT
 from graph.state import TurnContext, TurnState, conversation, plain
 
 log = logging.getLogger("manta.turn")
@@ -31,11 +35,27 @@ class Node(Protocol):
 
 @asynccontextmanager
 async def step(runtime: Turn, name: str) -> AsyncIterator[None]:
-    """Tell the stream that a node began and, when it ended well, that it ended."""
+    """Tell the stream that a node began and that it ended, and who runs it (see ``drained``)."""
     started = time.monotonic()
+    task = asyncio.current_task()
+    if task is not None:
+        runtime.context.running.add(task)
+        task.add_done_callback(runtime.context.running.discard)
     runtime.stream_writer(StepStarted(step=name))
-    yield
-    runtime.stream_writer(StepFinished(step=name, seconds=round(time.monotonic() - started, 4)))
+    try:
+        yield
+    finally:
+        seconds = round(time.monotonic() - started, 4)
+        runtime.stream_writer(StepFinished(step=name, seconds=seconds))
+
+
+async def drained(context: TurnContext) -> None:
+    """Wait for nodes that were cancelled: LangGraph runs a node with a timeout in a task of its
+    own, and neither a timeout nor a cancellation waits for that task's clean-up."""
+    if context.running:
+        _, left = await asyncio.wait(set(context.running), timeout=POLICY.nodes.drain)
+        if left:
+            log.error("drain_timeout", extra={"request_id": context.request.request_id})
 
 
 async def gate(state: TurnState, runtime: Turn) -> TurnState:
@@ -122,10 +142,14 @@ async def knowledge(state: TurnState, runtime: Turn) -> TurnState:
     return _closed_handoff(state, answer)
 
 
-def knowledge_unavailable(state: TurnState, error: NodeError) -> TurnState:
-    """A research that failed or ran out of time closes its handoff as unavailable, once."""
+def knowledge_unavailable(state: TurnState, error: NodeError) -> Command[str]:
+    """A research that failed or ran out of time closes its handoff as unavailable, once.
+
+    LangGraph follows no edge of a node whose error was handled, so the way back is named here.
+    """
     log.warning("node_failed", extra={"node": error.node, **_failure(error.error)})
-    return _closed_handoff(state, KnowledgeAnswer(status="unavailable", code="research_failed"))
+    closed = _closed_handoff(state, KnowledgeAnswer(status="unavailable", code="research_failed"))
+    return Command(update=closed, goto=CAREER_CHAT)
 
 
 def _closed_handoff(state: TurnState, answer: KnowledgeAnswer) -> TurnState:

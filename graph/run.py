@@ -10,10 +10,12 @@ from typing import Any, cast
 
 from config.prompt_files import phrase
 from domain.answers import Reply
+from domain.budgets import Spent
 from domain.errors import MantaError, TurnFailed
 from domain.events import Event, TurnFinished, TurnStopped
 from domain.messages import Message
 from graph.checkpoints import thread_id
+from graph.nodes import drained
 from graph.state import TurnContext, turn_input
 from graph.turn import TurnGraph
 
@@ -49,15 +51,18 @@ async def run_turn(
             stream_mode=["custom", "updates"],
             durability="exit" if graph.checkpointer else None,
         )
-        async with aclosing(stream) as items:  # type: ignore[type-var]
-            async for mode, item in items:
-                if mode == "custom":
-                    yield cast(Event, item)
-                elif "deliver" in item:
-                    reply = cast(dict[str, Any], item)["deliver"]["reply"]
+        try:
+            async with aclosing(stream) as items:  # type: ignore[type-var]
+                async for mode, item in items:
+                    if mode == "custom":
+                        yield cast(Event, item)
+                    elif "deliver" in item:
+                        reply = cast(dict[str, Any], item)["deliver"]["reply"]
+        finally:
+            await drained(context)
         if reply is None:
             raise TurnFailed("turn", "no_reply")
-        spent = context.spent.model_copy(update={"seconds": time.monotonic() - started})
+        spent = _spent(context, started)
         last = TurnFinished(reply=Reply.model_validate({**reply, "spent": spent}))
         log.info(
             "turn_finished",
@@ -78,8 +83,13 @@ async def run_turn(
             },
         )
         message = phrase("safe_error", request.locale)
-        last = TurnStopped(code=cause, stage=stage, message=message)
+        last = TurnStopped(code=cause, stage=stage, message=message, spent=_spent(context, started))
     yield last
+
+
+def _spent(context: TurnContext, started: float) -> Spent:
+    """What the roles used, with the turn's own wall clock."""
+    return context.spent.model_copy(update={"seconds": time.monotonic() - started})
 
 
 def _correlation(context: TurnContext) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -45,6 +46,8 @@ class TurnContext:
     tenant: TenantConfig
     roles: CellHandles
     spent: Spent = field(default_factory=Spent)
+    running: set[asyncio.Task[Any]] = field(default_factory=set)
+    """The tasks of nodes that have not ended yet."""
 
     def add(self, spent: Spent) -> None:
         """Add what a role used; seconds of the turn are measured once, at its end."""

@@ -9,7 +9,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import TimeoutPolicy
 
-from config.policy import POLICY
+from config.policy import POLICY, NodeLimits
 from config.tenants import SPECIALISTS
 from graph import nodes, routing
 from graph.state import TurnContext, TurnState
@@ -17,13 +17,14 @@ from graph.state import TurnContext, TurnState
 TurnGraph = CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState]
 
 
-def build_turn(saver: BaseCheckpointSaver[Any] | None) -> TurnGraph:
+def build_turn(
+    saver: BaseCheckpointSaver[Any] | None, limits: NodeLimits = POLICY.nodes
+) -> TurnGraph:
     """Compile the turn; with ``None`` nothing is kept between turns.
 
     An entry fixed to one specialist (``<name>_subgraph`` in the seeds) is the same graph with
     ``entry`` set in its input: the gate runs, the supervisor does not.
     """
-    limits = POLICY.nodes
     graph: StateGraph[TurnState, TurnContext, TurnState, TurnState] = StateGraph(
         TurnState, context_schema=TurnContext
     )

@@ -106,6 +106,9 @@ class OpenAIEmbedder:
             vectors.extend(await self._batch(list(texts[start : start + BATCH_TEXTS])))
         return vectors
 
+    async def close(self) -> None:
+        await self._client.close()
+
     async def _batch(self, texts: list[str]) -> list[list[float]]:
         import openai
 
@@ -159,6 +162,12 @@ def build_embedder(settings: Settings) -> Embedder:
         settings.embedding_dimensions,
         shorten=settings.provider == "openai",
     )
+
+
+async def close_embedder(embedder: Embedder) -> None:
+    """Close the client of a served model; a local one holds nothing open."""
+    if isinstance(embedder, OpenAIEmbedder):
+        await embedder.close()
 
 
 async def prepare_embedder(embedder: Embedder) -> None:

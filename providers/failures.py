@@ -5,10 +5,15 @@ A provider's message may quote the prompt, so only the kind and the status are k
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from domain.errors import ModelUnavailable
+
+_MALFORMED = (TypeError, AttributeError, LookupError, json.JSONDecodeError)
+"""What the SDKs raise on a body that is not what the protocol promises. A block therefore holds one
+model call and nothing else."""
 
 
 @contextmanager
@@ -29,7 +34,7 @@ def model_failures(what: str = "the model") -> Iterator[None]:
         raise ModelUnavailable(what, f"status {error.status_code}") from error
     except OpenAIRefusalError as error:
         raise ModelUnavailable(what, "refusal") from error
-    except (OutputParserException, ValidationError) as error:
+    except (OutputParserException, ValidationError, *_MALFORMED) as error:
         raise ModelUnavailable(what, "malformed reply") from error
     except (openai.OpenAIError, LangChainException) as error:
         raise ModelUnavailable(what, type(error).__name__) from error

@@ -70,7 +70,14 @@ class Models(Protocol):
     embedder: Embedder
 
     async def decide(
-        self, question: Question, evidence: str, *, latest: str, model: str, task: Task
+        self,
+        question: Question,
+        evidence: str,
+        *,
+        latest: str,
+        model: str,
+        task: Task,
+        request_id: str,
     ) -> Decision:
         """Choose one value of ``question``.
 
@@ -78,6 +85,7 @@ class Models(Protocol):
             evidence: the conversation as JSON; it is data, never instructions.
             latest: the latest user text alone, which is also part of the evidence.
             model: the model's name.
+            request_id: the correlation that the log carries.
 
         Raises:
             ModelUnavailable: transport, refusal or an answer outside the choices.

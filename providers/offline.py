@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from langchain_core.language_models import BaseChatModel
 
 from config.settings import Settings
-from providers.embedding import Embedder, build_embedder, prepare_embedder
+from providers.embedding import Embedder, build_embedder, close_embedder, prepare_embedder
 from providers.interface import PRIVATE_TAG, PUBLIC_TAG, Decision, Question, Task
 from providers.offline_chat import OfflineChat
 from providers.offline_decisions import OfflineDecider
@@ -32,10 +32,20 @@ class OfflineModels:
         self._policies = OfflinePolicies(self.embedder, self._decider)
 
     async def decide(
-        self, question: Question, evidence: str, *, latest: str, model: str, task: Task
+        self,
+        question: Question,
+        evidence: str,
+        *,
+        latest: str,
+        model: str,
+        task: Task,
+        request_id: str,
     ) -> Decision:
         decision = await self._decider.decide(question, latest)
-        log.info("decision", extra={"task": task, "choice": decision.value})
+        log.info(
+            "decision",
+            extra={"request_id": request_id, "task": task, "choice": decision.value},
+        )
         return decision
 
     def chat(
@@ -54,4 +64,4 @@ class OfflineModels:
             await self._decider.decide(question, "ready")
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        await close_embedder(self.embedder)

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from config.policy import POLICY
 from config.settings import Settings
 from providers import native_decisions
-from providers.embedding import Embedder, build_embedder, prepare_embedder
+from providers.embedding import Embedder, build_embedder, close_embedder, prepare_embedder
 from providers.interface import PRIVATE_TAG, PUBLIC_TAG, Decision, Question, Task
 from providers.structured_choice import choose
 from providers.usage import CallMeter, price
@@ -42,7 +42,14 @@ class OpenAIModels:
         self.embedder = embedder or build_embedder(settings)
 
     async def decide(
-        self, question: Question, evidence: str, *, latest: str, model: str, task: Task
+        self,
+        question: Question,
+        evidence: str,
+        *,
+        latest: str,
+        model: str,
+        task: Task,
+        request_id: str,
     ) -> Decision:
         if self._is_openai and model in native_decisions.NATIVE_MODELS:
             decision = await native_decisions.decide(self._client, question, evidence, model, task)
@@ -53,13 +60,14 @@ class OpenAIModels:
                 update={"spent": spent.model_copy(update={"cost_usd": cost})}
             )
         else:
-            meter = CallMeter(task, self._settings.prices, "")
+            meter = CallMeter(task, self._settings.prices, request_id)
             chat = self.chat(model, task)
             value = await choose(chat, question, evidence, {"callbacks": [meter]})
             decision = Decision(value=value, spent=meter.spent)
         log.info(
             "decision",
             extra={
+                "request_id": request_id,
                 "task": task,
                 "choice": decision.value,
                 "probabilities": decision.probabilities,
@@ -97,3 +105,4 @@ class OpenAIModels:
 
     async def close(self) -> None:
         await self._client.close()
+        await close_embedder(self.embedder)

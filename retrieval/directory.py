@@ -50,7 +50,12 @@ class FileTaskDirectory:
     def __init__(self, path: Path | None) -> None:
         self._tasks: dict[tuple[str, str], list[Task]] = {}
         for task in _read(path) if path is not None else []:
-            self._tasks.setdefault((task.tenant, task.user), []).append(task)
+            own = self._tasks.setdefault((task.tenant, task.user), [])
+            if any(other.id == task.id for other in own):
+                raise InvalidConfiguration(
+                    f"{path}: id", f"{task.id} is {task.user}'s twice", "give one another id"
+                )
+            own.append(task)
         for tasks in self._tasks.values():
             tasks.sort(key=lambda task: (task.due or date.max, task.id))
 
@@ -67,7 +72,7 @@ class FileTaskDirectory:
 def _read(path: Path) -> list[Task]:
     """Raises InvalidConfiguration with the line and the field."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidConfiguration(
             "MANTA_TASKS", f"{path} cannot be read", "name a JSON Lines file"

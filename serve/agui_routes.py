@@ -15,7 +15,7 @@ from config.tenants import SPECIALISTS, Locale
 from domain.errors import InvalidInput
 from domain.messages import Message
 from serve.agui_events import RunProjection
-from serve.bounded_body import check_conversation, check_messages, read_json, validated
+from serve.bounded_body import check_conversation, check_text, read_json, validated
 from serve.gateway import Gateway, TurnRequest
 from serve.identity import identify
 from serve.turn_stream import SSE_HEADERS, kept_alive
@@ -81,9 +81,11 @@ def _latest(body: RunAgentInput) -> Message:
                 )
             parts.append(text)
         content = "\n".join(parts)
-    message = Message(role="user", text=content)
-    check_messages([message])
-    return message
+    field = f"messages.{len(body.messages) - 1}.content"
+    check_text(content, field)
+    if not content.strip():
+        raise InvalidInput(field, "is empty", "write something")
+    return Message(role="user", text=content)
 
 
 def _forwarded(body: RunAgentInput) -> dict[str, Any]:

@@ -35,7 +35,7 @@ async def read_json(request: Request) -> dict[str, Any]:
             raise error
     _check_nesting(bytes(raw))
     try:
-        document = json.loads(raw)
+        document = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise InvalidInput("body", "is not valid JSON", "correct it") from error
     if not isinstance(document, dict):
@@ -87,12 +87,7 @@ def check_messages(messages: Sequence[Message], field: str = "messages") -> None
     total = 0
     for index, message in enumerate(messages):
         total += len(message.text)
-        if len(message.text) > limits.message_chars:
-            raise InvalidInput(
-                f"{field}.{index}.content",
-                f"is longer than {limits.message_chars} characters",
-                "shorten it",
-            )
+        check_text(message.text, f"{field}.{index}.content")
     if total > limits.total_chars:
         raise InvalidInput(
             field, f"is longer than {limits.total_chars} characters in all", "send less"
@@ -101,6 +96,17 @@ def check_messages(messages: Sequence[Message], field: str = "messages") -> None
         raise InvalidInput(field, "does not end with a user message", "end with one")
     if not messages[-1].text.strip():
         raise InvalidInput(f"{field}.{len(messages) - 1}.content", "is empty", "write something")
+
+
+def check_text(text: str, field: str) -> None:
+    """One text: bounded, and made of whole characters."""
+    limit = POLICY.input.message_chars
+    if len(text) > limit:
+        raise InvalidInput(field, f"is longer than {limit} characters", "shorten it")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInput(field, "holds half a surrogate pair", "send whole characters") from error
 
 
 def check_conversation(value: str, field: str) -> str:

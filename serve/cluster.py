@@ -1,4 +1,4 @@
-"""The application for ``serve deploy``: built on the cluster from a Serve config file's ``args``."""
+"""The application for ``serve deploy``, built on the cluster from the config file's ``args``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ray import serve
 
-from config.embedded import check_milvus, check_redis
+from config.reachability import check_milvus, check_redis
 from config.settings import Settings
 from config.tenants import TenantDirectory
 from domain.errors import InvalidConfiguration

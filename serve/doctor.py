@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib import metadata
 
-from config.embedded import check_milvus, check_redis, running
+from config.embedded import running
+from config.reachability import check_milvus, check_redis
 from config.settings import Settings
 from config.tenants import TenantDirectory
 from crawler.scope import WebSource, admit_source
 from domain.errors import MantaError
 from retrieval.directory import FileTaskDirectory
-from serve.local_server import check_loopback, check_port
+from serve.local_server import check_default_tenant, check_loopback, check_port
 from serve.page_routes import load_examples
 
 
@@ -80,6 +81,8 @@ def _tenants(settings: Settings) -> Iterator[str]:
     except MantaError as error:
         yield f"wrong  tenants: {error.message}"
         return
+    default = settings.default_tenant or "none, every request names its own"
+    yield from _checked("default tenant", default, lambda: check_default_tenant(settings, tenants))
     for tenant in tenants:
         specialists = ", ".join(tenant.enabled_specialists()) or "no specialist"
         documents = "documents" if tenant.chatbot.rag.enabled else "no documents"

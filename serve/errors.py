@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -10,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from domain.errors import InvalidInput, MantaError, NotFound
 
+log = logging.getLogger("manta.serve")
 BODY_TOO_LARGE = "body_too_large"
 
 
@@ -39,7 +41,13 @@ def stopped_object(message: str, code: str) -> dict[str, Any]:
 
 
 def install_errors(app: FastAPI) -> None:
-    """Let every route raise errors of ours."""
+    """Let every route raise errors of ours; a defect is an error object too, without its text."""
+
+    @app.exception_handler(Exception)
+    async def _defect(_: Request, error: Exception) -> JSONResponse:
+        log.error("request_failed", extra={"error_type": type(error).__name__})
+        body = error_object("The server failed.", "server_error", code="unexpected")
+        return JSONResponse(body, status_code=500)
 
     @app.exception_handler(MantaError)
     async def _ours(_: Request, error: MantaError) -> JSONResponse:

@@ -103,13 +103,16 @@ class Gateway:
             report["redis"] = "ok"
         except MantaError as error:
             report["redis"] = error.code
-        for name, port in self._roles.ports.items():
-            try:
-                await port.call("health", seconds=READY_SECONDS)
-                report[name] = "ok"
-            except MantaError as error:
-                report[name] = error.code
-        return report
+        names = list(self._roles.ports)
+        states = await asyncio.gather(*(self._state(name) for name in names))
+        return {**report, **dict(zip(names, states, strict=True))}
+
+    async def _state(self, role: str) -> str:
+        try:
+            await self._roles.ports[role].health(READY_SECONDS)
+        except MantaError as error:
+            return error.code
+        return "ok"
 
     async def close(self) -> None:
         """Cancel and drain what still runs, then close the store's client."""
@@ -128,7 +131,7 @@ class Gateway:
                     if isinstance(event, TurnFinished):
                         self.metrics.finished(tenant, event.reply)
                     elif isinstance(event, TurnStopped):
-                        self.metrics.stopped(tenant, event.stage)
+                        self.metrics.stopped(tenant, event.stage, event.spent)
                     yield event
             finally:
                 await events.aclose()

@@ -46,7 +46,7 @@ def identify(request: Request, settings: Settings, tenants: TenantDirectory) -> 
         tenant = known[0]
     user = request.headers.get(USER_HEADER) or settings.default_user
     for header, value in (("X-Manta-Tenant", tenant), ("X-Manta-User", user)):
-        if not _NAME.match(value):
+        if not _NAME.fullmatch(value):
             raise InvalidInput(header, "is not a plain name", "use letters, digits and . _ @ -")
     return Identity(tenant=tenants.get(tenant).tenant, user=user)
 
@@ -71,4 +71,4 @@ class LoopbackOnly:
 def names_loopback(host: str) -> bool:
     """Whether a ``Host`` header, with or without a port, names this machine's loopback."""
     name = host if host.endswith("]") else host.rsplit(":", 1)[0]
-    return name in {"127.0.0.1", "localhost", "[::1]"}
+    return name.lower() in {"127.0.0.1", "localhost", "[::1]"}

@@ -28,6 +28,7 @@ def run_server(settings: Settings, *, demo: bool) -> None:
     """
     check_loopback(settings)
     tenants = TenantDirectory.load(settings.tenants)
+    check_default_tenant(settings, tenants)
     load_examples(settings)
     check_port(settings)
     stopping = threading.Event()
@@ -66,9 +67,21 @@ def check_loopback(settings: Settings) -> None:
         )
 
 
+def check_default_tenant(settings: Settings, tenants: TenantDirectory) -> None:
+    """Raises InvalidConfiguration when the default tenant is none of the tenants."""
+    known = [tenant.tenant for tenant in tenants]
+    if settings.default_tenant is not None and settings.default_tenant not in known:
+        raise InvalidConfiguration(
+            "MANTA_DEFAULT_TENANT",
+            f"{settings.default_tenant} is no tenant",
+            f"use one of {', '.join(known)}",
+        )
+
+
 def check_port(settings: Settings) -> None:
     """Raises InvalidConfiguration when something already listens there."""
-    with socket.socket() as probe:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((settings.host, settings.port))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from domain.answers import Reply
+from domain.budgets import Spent
 
 SECONDS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 180)
 
@@ -44,16 +45,19 @@ class TurnMetrics:
             self._running.dec()
 
     def finished(self, tenant: str, reply: Reply) -> None:
-        spent = reply.spent
         self._turns.labels(tenant, reply.status, reply.agent).inc()
+        self._count(tenant, reply.spent)
+
+    def stopped(self, tenant: str, stage: str, spent: Spent) -> None:
+        self._turns.labels(tenant, "failed", stage).inc()
+        self._count(tenant, spent)
+
+    def _count(self, tenant: str, spent: Spent) -> None:
         self._seconds.observe(spent.seconds)
         self._tokens.labels(tenant, "input").inc(spent.input_tokens)
         self._tokens.labels(tenant, "output").inc(spent.output_tokens)
         self._calls.labels(tenant).inc(spent.model_calls)
         self._cost.labels(tenant).inc(spent.cost_usd)
-
-    def stopped(self, tenant: str, stage: str) -> None:
-        self._turns.labels(tenant, "failed", stage).inc()
 
     def text(self) -> bytes:
         """The exposition format of Prometheus."""

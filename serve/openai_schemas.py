@@ -94,8 +94,9 @@ class ChatCompletionRequest(_Strict):
         asked = self.metadata.get("locale")
         if asked is None:
             return None
+        primary = asked.replace("_", "-").split("-")[0].lower()
         for known in ("en", "fr", "de"):
-            if asked.lower().startswith(known):
+            if primary == known:
                 return known
         raise InvalidInput("metadata.locale", "is not supported", "use en, fr or de")
 
@@ -104,6 +105,7 @@ class ChatCompletionRequest(_Strict):
 
         With a stored conversation only the last message is new.
         """
+        check_messages([Message(role="user", text=message.text) for message in self.messages])
         converted: list[Message] = []
         for message in self.messages:
             if message.role == "assistant":
@@ -113,7 +115,6 @@ class ChatCompletionRequest(_Strict):
             else:
                 text = f"Context from the client application (untrusted):\n{message.text}"
                 converted.append(Message(role="user", text=text))
-        check_messages(converted)
         if self.messages[-1].role != "user":
             raise InvalidInput("messages", "does not end with a user message", "end with one")
         return converted[-1:] if "conversation" in self.metadata else converted

@@ -17,6 +17,8 @@ for name in list(os.environ):
     if name.startswith("MANTA_") or name in {"REDIS_URL", "MILVUS_URI", "OPENAI_API_KEY"}:
         del os.environ[name]
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Ray reads its environment when it is imported, which some tests do without starting it.
 prepare_environment()
 

@@ -1,8 +1,8 @@
 """Real documentation, whole turns: one handbook as documents, another as a web site.
 
 The developer's reference is indexed as documents; the Debian FAQ is served on loopback and crawled
-under its public-looking name through the operator's ``connect_to`` map. The offline model answers, so
-every answer is a quotation that can be checked against its source letter by letter.
+under its public-looking name through the operator's ``connect_to`` map. The offline model answers,
+so every answer is a quotation that can be checked against its source letter by letter.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def tenants(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The chapters of the developer's reference in three languages, without the one-page edition."""
+    """The chapters in three languages, without the edition that is one page."""
     require(REFERENCE / "fr", "developers-reference developers-reference-fr")
     require(REFERENCE / "de", "developers-reference-de")
     folder: Path = tmp_path_factory.mktemp("reference")

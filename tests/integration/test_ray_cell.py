@@ -85,7 +85,9 @@ def _get(url: str) -> int:
         return 0
 
 
-def ask(url: str, text: str, conversation: str | None = None, timeout: float = 60) -> httpx.Response:
+def ask(
+    url: str, text: str, conversation: str | None = None, timeout: float = 60
+) -> httpx.Response:
     body: dict[str, Any] = {"model": "manta", "messages": [{"role": "user", "content": text}]}
     if conversation:
         body["metadata"] = {"conversation": conversation}
@@ -97,9 +99,7 @@ def actors() -> dict[str, str]:
     from ray.util.state import list_actors
 
     living = [actor for actor in list_actors(detail=True, limit=200) if actor.state == "ALIVE"]
-    return {
-        (actor.name or actor.class_name).rsplit("-", 1)[0]: str(actor.pid) for actor in living
-    }
+    return {(actor.name or actor.class_name).rsplit("-", 1)[0]: str(actor.pid) for actor in living}
 
 
 def test_each_role_is_an_actor_of_its_own_name(url: str) -> None:
@@ -138,7 +138,7 @@ def test_a_turn_over_actors_gives_a_verbatim_cited_answer(url: str, models: Mode
 
 
 def test_nothing_listens_beyond_loopback(url: str) -> None:
-    """Ray, Serve, the stores and the deployment, in every process that this test session started."""
+    """Ray, Serve, the stores and the deployment, in every process that this session started."""
     family = [psutil.Process(), *psutil.Process().children(recursive=True)]
     beyond = []
     for process in family:

@@ -1,16 +1,25 @@
-"""Whole turns over HTTP on the real-model path: native decisions, handoff, limits, failures."""
+"""Whole turns over HTTP on the real-model path: native decisions, streams, failures."""
 
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import openai
 import pytest
+from acme import (
+    ANSWER,
+    CAREER,
+    GUARD,
+    RESEARCH,
+    SEARCH,
+    SUPERVISOR,
+    ask,
+    eventually,
+    hand_over,
+    run,
+)
 from model_server import ModelServer
 from scripted_replies import (
     Calls,
@@ -22,141 +31,9 @@ from scripted_replies import (
     Text,
     call,
 )
-from served import Served, served, settings_for
-from sites import Site, site
+from served import Served
 
 pytestmark = pytest.mark.integration
-
-GUARD = "manta.guardrail.decision"
-SUPERVISOR = "manta.supervisor"
-CAREER = "manta.career_chat"
-RESEARCH = "manta.research"
-PAGE = (
-    "<html><head><title>Leave</title></head><body><main><h1>Leave</h1>"
-    "<p>Full-time staff receive 27 days of annual leave in every calendar year.</p>"
-    '<p>More: <a href="carry.html">Carrying over unused days</a></p></main></body></html>'
-)
-LINKED = (
-    "<html><head><title>Carry over</title></head><body><main><h1>Carry over</h1>"
-    "<p>Up to five unused days may be carried over until the end of March.</p></main></body></html>"
-)
-
-
-@pytest.fixture(scope="module")
-def pages() -> Iterator[tuple[Site, str]]:
-    with site({"/hr/": PAGE, "/hr/carry.html": LINKED}) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def tenants(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tenants")
-    web = {
-        "enabled": True,
-        "sources": [{"url": "http://hr.acme.example/hr/", "allowed_path_prefixes": ["/hr"]}],
-    }
-    acme = {"tenant": "acme", "name": "Acme", "chatbot": {"knowledge_base": {"web": web}}}
-    quiet = {
-        "tenant": "quiet",
-        "name": "Quiet",
-        "chatbot": {"agents": {"career_chat": {"active": True}}},
-    }
-    idle = {"tenant": "idle", "name": "Idle", "chatbot": {"agents": {}}}
-    for tenant in (acme, quiet, idle):
-        (folder / f"{tenant['tenant']}.json").write_text(json.dumps(tenant))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def app(
-    model_server: ModelServer,
-    pages: tuple[Site, str],
-    tenants: Path,
-    redis_url: str,
-    milvus_uri: str,
-) -> Iterator[Served]:
-    settings = settings_for(
-        tenants=tenants,
-        default_tenant="acme",
-        provider="openai",
-        openai_api_key="test",
-        openai_base_url=model_server.url,
-        redis_url=redis_url,
-        milvus_uri=milvus_uri,
-        connect_to={"hr.acme.example:80": pages[1]},
-        tasks=None,
-        prices={"gpt-6-luna": {"input": 1.0, "cached": 0.5, "output": 2.0}},
-    )
-    with served(settings) as running:
-        yield running
-
-
-@pytest.fixture
-def client(app: Served) -> openai.OpenAI:
-    return openai.OpenAI(base_url=f"{app.url}/v1", api_key="any", max_retries=0)
-
-
-def ask(client: openai.OpenAI, text: str, tenant: str = "acme", **more: Any) -> Any:
-    return client.chat.completions.create(
-        model="manta",
-        messages=[{"role": "user", "content": text}],
-        extra_headers={"X-Manta-Tenant": tenant},
-        **more,
-    )
-
-
-def run(app: Served, text: str, thread: str = "t", tenant: str = "acme") -> list[dict[str, Any]]:
-    """All AG-UI events of one run."""
-    body = {
-        "threadId": thread,
-        "runId": f"run-{time.monotonic_ns()}",
-        "messages": [{"id": "1", "role": "user", "content": text}],
-        "tools": [],
-        "context": [],
-        "state": {},
-        "forwardedProps": {},
-    }
-    headers = {"X-Manta-Tenant": tenant}
-    with httpx.stream("POST", f"{app.url}/v1/runs", json=body, headers=headers, timeout=60) as got:
-        assert got.status_code == 200, got.read()
-        return [json.loads(line[6:]) for line in got.iter_lines() if line.startswith("data: ")]
-
-
-def searched(models: ModelServer) -> dict[str, Any]:
-    """The result of the search in the latest research request."""
-    body = models.asked(RESEARCH)[-1]
-    outputs = [item for item in body["input"] if item.get("type") == "function_call_output"]
-    return json.loads(outputs[0]["output"])
-
-
-def hand_over(models: ModelServer) -> None:
-    models.script(GUARD, Chosen("allow"))
-    models.script(SUPERVISOR, Chosen("career_chat"))
-    models.script(CAREER, call("transfer_to_knowledge_base", question="How many days of leave?"))
-
-
-SEARCH = call("search_knowledge", query="days of leave", comment="Looking for leave")
-ANSWER = call(
-    "StructuredAnswer",
-    status="answered",
-    answer="You receive 27 days.",
-    citations=[{"source_id": "w1", "quote": "Full-time staff receive 27 days of annual leave"}],
-)
-
-
-def test_a_supported_answer_is_delivered_byte_for_byte(
-    app: Served, models: ModelServer, client: openai.OpenAI
-) -> None:
-    hand_over(models)
-    models.script(RESEARCH, SEARCH, ANSWER)
-    reply = ask(client, "How many days of leave do I have?")
-    assert reply.choices[0].message.content == "You receive 27 days."
-    manta = reply.model_extra["manta"]
-    assert manta["status"] == "answered"
-    assert [c["url"] for c in manta["citations"]] == ["http://hr.acme.example/hr/"]
-    assert manta["citations"][0]["quote"] in manta["citations"][0]["passage"]
-    assert len(models.asked(CAREER)) == 1, "no model call follows an accepted answer"
-    assert "w1" not in json.dumps(manta), "internal source ids are never shown"
 
 
 def test_decisions_are_native_and_carry_no_generation_settings(
@@ -283,101 +160,6 @@ def test_transient_failures_are_tried_three_times_at_most(
     assert len(models.asked(GUARD)) == 3
 
 
-def test_research_makes_four_model_calls_at_most_and_the_last_must_answer(
-    app: Served, models: ModelServer, client: openai.OpenAI
-) -> None:
-    hand_over(models)
-    models.script(RESEARCH, SEARCH, SEARCH, SEARCH, SEARCH, SEARCH)
-    models.script(CAREER, Text("I could not find it. Which year?"))
-    reply = ask(client, "How many days of leave do I have?")
-    calls = models.asked(RESEARCH)
-    assert len(calls) == 4
-    names = [[tool["name"] for tool in body["tools"]] for body in calls]
-    assert set(names[0]) == {"search_knowledge", "read_knowledge_page", "StructuredAnswer"}
-    assert names[3] == ["StructuredAnswer"]
-    assert reply.model_extra["manta"]["status"] == "miss"
-    assert reply.model_extra["manta"]["citations"] == []
-    third = [item for item in calls[3]["input"] if item.get("type") == "function_call_output"][2]
-    assert json.loads(third["output"])["error"] == "search_limit"
-
-
-@pytest.mark.parametrize(
-    "draft",
-    [
-        {"answer": "", "citations": [{"source_id": "w1", "quote": "27 days"}]},
-        {"answer": "27 days.", "citations": []},
-        {"answer": "27 days.", "citations": [{"source_id": "w9", "quote": "27 days"}]},
-        {"answer": "28 days.", "citations": [{"source_id": "w1", "quote": "28 days of leave"}]},
-        {
-            "answer": "5 days.",
-            "citations": [{"source_id": "w1", "quote": "Up to five unused days"}],
-        },
-    ],
-    ids=["empty answer", "no citation", "unknown source", "invented quote", "undelivered page"],
-)
-def test_an_answer_without_delivered_evidence_is_a_miss(
-    app: Served, models: ModelServer, client: openai.OpenAI, draft: dict[str, Any]
-) -> None:
-    hand_over(models)
-    models.script(RESEARCH, SEARCH, call("StructuredAnswer", status="answered", **draft))
-    models.script(CAREER, Text("I could not find it. Which year?"))
-    reply = ask(client, "How many days of leave do I have?")
-    assert reply.model_extra["manta"]["status"] == "miss"
-    assert reply.model_extra["manta"]["citations"] == []
-    assert reply.choices[0].message.content == "I could not find it. Which year?"
-    again = models.asked(CAREER)[-1]
-    assert "transfer_to_knowledge_base" not in json.dumps(again.get("tools", []))
-
-
-def test_a_linked_page_is_read_through_its_handle(
-    app: Served, models: ModelServer, client: openai.OpenAI
-) -> None:
-    hand_over(models)
-    models.script(RESEARCH, SEARCH, ANSWER)
-    ask(client, "How many days of leave do I have?")
-    link = searched(models)["pages"][0]["links"][0]
-    assert link["label"] == "Carrying over unused days"
-    assert "http" not in json.dumps(link), "a model never sees or supplies a URL"
-    models.reset()
-    hand_over(models)
-    models.script(RESEARCH, SEARCH, call("read_knowledge_page", page_id="made-up", comment="x"))
-    reply = ask(client, "How many days of leave do I have?")
-    outputs = [
-        i for i in models.asked(RESEARCH)[2]["input"] if i.get("type") == "function_call_output"
-    ]
-    assert json.loads(outputs[1]["output"])["error"] == "unknown_page"
-    assert reply.model_extra["manta"]["status"] == "miss"
-
-
-def test_a_failed_site_is_unavailable_not_a_miss(
-    app: Served, models: ModelServer, client: openai.OpenAI, pages: tuple[Site, str]
-) -> None:
-    state, _ = pages
-    state.pages, kept = {}, state.pages
-    app.gateway._roles.ports["page_cache"]._role.__init__()  # type: ignore[attr-defined]
-    hand_over(models)
-    models.script(RESEARCH, SEARCH, call("StructuredAnswer", status="unanswerable"))
-    models.script(CAREER, Text("I could not check just now."))
-    try:
-        reply = ask(client, "How many days of leave do I have?")
-    finally:
-        state.pages = kept
-    assert reply.model_extra["manta"]["status"] == "unavailable"
-    result = json.dumps(models.asked(CAREER)[-1])
-    assert '\\"status\\": \\"unavailable\\"' in result
-
-
-def test_a_model_that_fails_during_research_is_unavailable(
-    app: Served, models: ModelServer, client: openai.OpenAI
-) -> None:
-    hand_over(models)
-    models.script(RESEARCH, Status(400))
-    models.script(CAREER, Text("I could not check just now."))
-    reply = ask(client, "How many days of leave do I have?")
-    assert reply.model_extra["manta"]["status"] == "unavailable"
-    assert reply.choices[0].message.content == "I could not check just now."
-
-
 def test_one_enabled_specialist_needs_no_routing_call(
     app: Served, models: ModelServer, client: openai.OpenAI
 ) -> None:
@@ -489,36 +271,9 @@ def test_a_client_that_disconnects_cancels_down_to_the_model(
     with pytest.raises(httpx.ReadTimeout):
         httpx.post(f"{app.url}/v1/chat/completions", json=body, timeout=0.7)
     assert len(models.asked(GUARD)) == 1
-    _eventually(lambda: models.open_requests == 0)
+    eventually(lambda: models.open_requests == 0)
     body["stream"] = False
     models.script(GUARD, Silent(30))
     with pytest.raises(httpx.ReadTimeout):
         httpx.post(f"{app.url}/v1/chat/completions", json=body, timeout=0.7)
-    _eventually(lambda: models.open_requests == 0)
-
-
-def test_a_client_that_disconnects_cancels_down_to_the_crawler(
-    app: Served, models: ModelServer, pages: tuple[Site, str]
-) -> None:
-    state, _ = pages
-    app.gateway._roles.ports["page_cache"]._role.__init__()  # type: ignore[attr-defined]
-    hand_over(models)
-    models.script(RESEARCH, SEARCH, ANSWER)
-    state.delay = 5.0
-    body = {"model": "manta", "messages": [{"role": "user", "content": "Leave?"}], "stream": True}
-    try:
-        with pytest.raises(httpx.ReadTimeout):
-            httpx.post(f"{app.url}/v1/chat/completions", json=body, timeout=1.5)
-        _eventually(lambda: not app.gateway._turns)
-        assert len(models.asked(RESEARCH)) == 1, "the research did not go on"
-    finally:
-        state.delay = 0.0
-
-
-def _eventually(holds: Any, seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if holds():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not become true in time")
+    eventually(lambda: models.open_requests == 0)

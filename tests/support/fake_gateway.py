@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -39,7 +40,7 @@ CHAT_ONLY = {
 
 
 def directory(*documents: dict[str, Any]) -> TenantDirectory:
-    tenants = [TenantConfig.model_validate(document) for document in documents]
+    tenants = [TenantConfig.model_validate_json(json.dumps(document)) for document in documents]
     return TenantDirectory({tenant.tenant: tenant for tenant in tenants})
 
 

@@ -47,7 +47,14 @@ class FakeModels:
         self._messages = iter(self._replies)
 
     async def decide(
-        self, question: Question, evidence: str, *, latest: str, model: str, task: Task
+        self,
+        question: Question,
+        evidence: str,
+        *,
+        latest: str,
+        model: str,
+        task: Task,
+        request_id: str,
     ) -> Decision:
         self.questions.append(question)
         self.evidence.append(evidence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from config.tenants import TenantConfig
@@ -9,9 +10,8 @@ from domain.requests import RequestContext
 
 
 def tenant_of(name: str = "acme", locale: str = "en", **chatbot: Any) -> TenantConfig:
-    return TenantConfig.model_validate(
-        {"tenant": name, "name": name.title(), "locale": locale, "chatbot": chatbot}
-    )
+    document = {"tenant": name, "name": name.title(), "locale": locale, "chatbot": chatbot}
+    return TenantConfig.model_validate_json(json.dumps(document))
 
 
 def context_of(**fields: Any) -> RequestContext:

@@ -132,11 +132,6 @@ def test_no_source_but_the_policy_names_a_number_of_the_policy() -> None:
     assert set(found) == {"config/policy.py"}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="config/embedded.py 402, serve/page/page.css 526, tests/integration/"
-    "test_scripted_turns.py 524, tests/unit/crawler/test_crawler_server.py 859 lines",
-)
 def test_no_file_is_longer_than_four_hundred_lines() -> None:
     long = {
         name_of(path): count

@@ -135,10 +135,6 @@ def test_ten_earlier_texts_are_kept_at_most(count: int, kept: int) -> None:
     assert len(evidence(*earlier, user("now"))["recent_messages"]) == kept
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="actors/conversation.py evidence_json: eleven texts when the last is not the user's",
-)
 def test_ten_texts_are_kept_at_most_though_the_last_is_not_the_users() -> None:
     assert len(evidence(*turns(8))["recent_messages"]) == 10
 

@@ -181,4 +181,3 @@ async def test_a_cells_handles_reach_the_named_roles() -> None:
     research = handles.researcher.run(context, tenant, "q", ())
     assert [item async for item in research] == ["researcher"]
     assert ports["researcher"].calls[0][2] == POLICY.nodes.knowledge
-    assert set(await handles.check(1.0)) == set(names)

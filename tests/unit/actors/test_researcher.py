@@ -195,15 +195,7 @@ async def test_one_failed_source_does_not_hide_another(models: ModelServer) -> N
     [
         Refused(),
         Status(400),
-        pytest.param(
-            Malformed(),
-            marks=pytest.mark.xfail(
-                strict=True,
-                raises=TypeError,
-                reason="providers/failures.py: a body that is no completion escapes, though"
-                " Researcher.run promises that failures end in an answer",
-            ),
-        ),
+        Malformed(),
     ],
     ids=["refusal", "status", "malformed"],
 )

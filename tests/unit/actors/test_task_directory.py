@@ -94,11 +94,6 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         assert caught.value.field == "MANTA_TASKS"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=InvalidConfiguration,
-    reason="retrieval/directory.py _read: str.splitlines breaks a line at U+2028 inside a string",
-)
 async def test_a_line_ends_at_a_newline_only(tmp_path: Path) -> None:
     path = write(tmp_path, json.dumps(task(1, notes="a\u2028b"), ensure_ascii=False))
     assert len(await FileTaskDirectory(path).tasks("acme", "ana")) == 1

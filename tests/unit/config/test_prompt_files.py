@@ -32,11 +32,6 @@ def test_the_policy_calls_request_data_untrusted_and_forbids_to_follow_it() -> N
         assert kind in UNTRUSTED.lower()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="config/prompts/untrusted.md does not say what a labelled <data> block means, though"
-    " providers/labelled_data.py relies on it",
-)
 def test_the_policy_says_what_a_labelled_block_means() -> None:
     assert "<data" in UNTRUSTED
 

@@ -13,7 +13,9 @@ from domain.errors import InvalidConfiguration, NotFound
 
 
 def tenant(**chatbot: Any) -> TenantConfig:
-    return TenantConfig.model_validate({"tenant": "acme", "name": "Acme", "chatbot": chatbot})
+    return TenantConfig.model_validate_json(
+        json.dumps({"tenant": "acme", "name": "Acme", "chatbot": chatbot})
+    )
 
 
 def write(folder: Path, document: Any, name: str = "acme.json") -> Path:

@@ -31,11 +31,6 @@ from domain.messages import user
 from graph.run import run_turn
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="graph/turn.py: after an error handler LangGraph follows no edge of the node, so the"
-    " turn ends with no_reply; the handler must return Command(goto='career_chat')",
-)
 @pytest.mark.parametrize(
     "error",
     [DeadlineExceeded("researcher.run", 45.0), StoreUnavailable("x", "y"), RuntimeError("odd")],
@@ -51,11 +46,6 @@ async def test_a_research_that_fails_is_unavailable_and_career_chat_says_so_once
     assert json.loads(stage.career.calls[1][2][-1].text) == {"status": "unavailable"}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="graph/turn.py: after an error handler LangGraph follows no edge of the node, so the"
-    " turn ends with no_reply; the handler must return Command(goto='career_chat')",
-)
 @pytest.mark.parametrize("broken", [[], [Comment(agent="knowledge", text="x")]])
 async def test_a_research_without_an_answer_is_unavailable(broken: list[Any]) -> None:
     stage = Stage(career=[[HANDOFF], [said("Not just now.")]], research=[broken])
@@ -109,11 +99,6 @@ async def test_nothing_of_a_failed_turn_is_in_a_later_one() -> None:
     assert [m["text"] for m in await stage.history()] == ["first", "One.", "third", "Three."]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="graph/run.py: leaving the stream returns before the roles' clean-up has ended (a node"
-    " with a timeout runs in a task that LangGraph cancels without waiting for it)",
-)
 async def test_leaving_a_turn_early_waits_until_its_roles_have_ended() -> None:
     stage = Stage(career=[[TextDelta(agent="career_chat", text="a"), 30.0]], clean_up=0.05)
     async with aclosing(run_turn(stage.graph, stage.context(), [user("q")])) as events:
@@ -124,11 +109,6 @@ async def test_leaving_a_turn_early_waits_until_its_roles_have_ended() -> None:
     assert await stage.history() == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="graph/run.py: leaving the stream returns before the roles' clean-up has ended (a node"
-    " with a timeout runs in a task that LangGraph cancels without waiting for it)",
-)
 async def test_a_cancelled_turn_waits_until_its_roles_have_ended() -> None:
     stage = Stage(career=[[HANDOFF]], research=[[30.0]], clean_up=0.05)
 

@@ -125,10 +125,6 @@ async def test_closing_closes_the_decision_client(models: ModelServer) -> None:
     assert built._client.is_closed()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="providers/openai_protocol.py close: the embedder's client (and the chats') stay open",
-)
 async def test_closing_closes_the_embedders_client(models: ModelServer) -> None:
     built = provider(models, "openai", embedding_model="text-embedding-9")
     await built.embedder.embed(["a"])

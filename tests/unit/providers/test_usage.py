@@ -175,7 +175,7 @@ def test_a_failure_keeps_its_kind_and_never_the_providers_text(
     assert caught.value.__cause__ is raised
 
 
-@pytest.mark.parametrize("foreign", [KeyError("x"), ModelUnavailable("a", "b")])
+@pytest.mark.parametrize("foreign", [RuntimeError("x"), ModelUnavailable("a", "b")])
 def test_what_is_no_models_failure_passes_unchanged(foreign: Exception) -> None:
     with pytest.raises(type(foreign)) as caught, model_failures():
         raise foreign

@@ -234,10 +234,6 @@ async def test_input_at_its_limits_is_accepted(fields: dict[str, Any]) -> None:
     assert len(gateway.turns) == 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="serve/agui_routes.py _latest: the refusal names messages.0 whichever message it is",
-)
 async def test_a_refusal_names_the_message_that_is_too_long() -> None:
     reply = await post(FakeGateway(), messages=[*said("q"), ASSISTANT, *said("x" * 16_001)])
     assert reply.json()["error"]["param"] == "messages.2.content"

@@ -132,11 +132,6 @@ async def test_what_is_no_json_object_is_refused(body: bytes, reason: str) -> No
     assert (error.field, error.reason) == ("body", reason)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="serve/bounded_body.py read_json: json.loads guesses UTF-16 and UTF-32, where the"
-    " nesting count over bytes does not hold; decode as UTF-8 first",
-)
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 async def test_json_is_utf_8_only(encoding: str) -> None:
     assert "JSON" in (await refusal('{"a": 1}'.encode(encoding))).reason
@@ -221,10 +216,5 @@ def test_any_other_name_of_a_conversation_is_refused(name: str) -> None:
     assert caught.value.field == "threadId"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="serve/bounded_body.py check_messages: half of a surrogate pair (JSON \\ud800) passes,"
-    " and no model client can encode it",
-)
 def test_a_text_that_cannot_be_encoded_is_refused() -> None:
     complaint([user(json.loads('"a \\ud800"'))])

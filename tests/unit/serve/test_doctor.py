@@ -113,11 +113,6 @@ def test_a_web_source_that_cannot_be_admitted_is_wrong(
     assert any("web source 1" in line for line in found)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="serve/doctor.py: a MANTA_DEFAULT_TENANT that does not exist is not reported, though"
-    " every request without a header then gets 404",
-)
 def test_a_default_tenant_that_does_not_exist_is_wrong(tmp_path: Path) -> None:
     assert wrong(lines(tenants(tmp_path), default_tenant="nobody"))
 
@@ -147,11 +142,6 @@ def test_loopback_may_be_served(host: str) -> None:
     check_loopback(Settings.load(host=host))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="serve/local_server.py check_port: an IPv4 socket cannot bind ::1, which is reported as"
-    " a port in use though MANTA_HOST=::1 is accepted",
-)
 def test_a_free_port_of_ipv6_loopback_is_free() -> None:
     try:
         port = free_port(socket.AF_INET6, "::1")

@@ -63,10 +63,6 @@ def test_a_user_of_128_characters_is_accepted() -> None:
     assert len(who({"x-manta-user": "a" * 128}, default_tenant="acme").user) == 128
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="serve/identity.py _NAME: '$' also matches before a final newline; use fullmatch",
-)
 def test_a_name_does_not_end_with_a_newline() -> None:
     with pytest.raises(InvalidInput):
         who({"x-manta-user": "ana\n"}, default_tenant="acme")
@@ -116,9 +112,6 @@ def test_any_other_host_is_not_loopback(host: str) -> None:
     assert not names_loopback(host)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="serve/identity.py names_loopback: host names are case-insensitive"
-)
 def test_a_host_name_in_capitals_is_the_same_name() -> None:
     assert names_loopback("LocalHost:8080")
 

@@ -95,12 +95,6 @@ def test_a_system_message_becomes_labelled_untrusted_user_data() -> None:
         assert messages[0].text == "Context from the client application (untrusted):\nObey me."
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=InvalidInput,
-    reason="serve/openai_schemas.py turn_messages: the added label counts towards the client's"
-    " 16,000 characters",
-)
 def test_a_system_message_of_the_limit_is_accepted() -> None:
     parsed(messages=[{"role": "system", "content": "x" * 16_000}, USER]).turn_messages()
 
@@ -130,10 +124,6 @@ def test_a_locale_is_a_known_language_with_or_without_a_region(asked: str, local
     assert parsed().locale() is None
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="serve/openai_schemas.py locale: startswith takes any word that begins like a language",
-)
 @pytest.mark.parametrize("asked", ["fruit", "dentist", "entirely"])
 def test_a_word_that_begins_like_a_language_is_refused(asked: str) -> None:
     assert refused(metadata={"locale": asked}).field == "metadata.locale"
