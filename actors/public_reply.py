@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -80,7 +80,8 @@ class PublicReplyMiddleware(AgentMiddleware[AgentState[Any], SpecialistRun]):
     ) -> ToolMessage | Command[Any]:
         """A model may name any tool; only those that this run offers are executed."""
         name = request.tool_call["name"]
-        if name in request.runtime.context.offered:
+        run = cast(SpecialistRun, request.runtime.context)
+        if name in run.offered:
             return await handler(request)
         return ToolMessage(
             json.dumps({"error": "tool_not_available"}),

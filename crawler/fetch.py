@@ -13,9 +13,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar, cast
-from weakref import WeakValueDictionary
 
-import certifi
 import httpcore
 
 from config.policy import POLICY, PageLimits
@@ -28,10 +26,12 @@ from crawler.bodies import (
     header_values,
     is_gzip,
 )
+from crawler.connections import HostConnections
 from crawler.limits import PARSE, ParseLimits
 from crawler.network import CheckedNetwork, Connector, Resolver, SystemResolver, dial
 from crawler.pages import FetchedPage, PageRequest, PageValidators
 from crawler.parsers import PageParsers, PageReader
+from crawler.pool import connections_share
 from crawler.quiet import silence_foreign_loggers, url_hash
 from crawler.scope import Scope
 from domain.errors import MantaError, PageFailed, PageRejected
@@ -46,7 +46,6 @@ _TECHNICAL_HEADERS: Final = (
     (b"Accept-Encoding", b"gzip"),
 )
 _VALIDATOR_CHARS: Final = 512
-_IDLE_SECONDS: Final = 5.0
 _Failure = TypeVar("_Failure", bound=MantaError)
 
 
@@ -55,6 +54,7 @@ class PageFetcher:
 
     Args:
         limits: seconds, redirects and bytes of one page; connections to one host.
+        pool_size: how many fetchers share the connections to one host, see :mod:`crawler.pool`.
         parse_limits: what reading a body may cost.
         connect_to: the operator's own map from "host:port" to "address:port"; such a target is
             dialled as given and exempt from the public-address rule.
@@ -69,6 +69,7 @@ class PageFetcher:
         self,
         *,
         limits: PageLimits = POLICY.page,
+        pool_size: int = 1,
         parse_limits: ParseLimits = PARSE,
         connect_to: Mapping[str, str] | None = None,
         resolver: Resolver | None = None,
@@ -79,15 +80,14 @@ class PageFetcher:
         silence_foreign_loggers()
         self._limits = limits
         self._own_resolver = SystemResolver() if resolver is None else None
-        self._network = CheckedNetwork(
+        network = CheckedNetwork(
             limits,
             connect_to or {},
             resolver or cast(Resolver, self._own_resolver),
             connector or dial,
         )
-        self._ssl_context = ssl_context
-        self._pool: httpcore.AsyncConnectionPool | None = None
-        self._hosts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        share = connections_share(pool_size, limits.connections_per_host)
+        self._connections = HostConnections(network, share, ssl_context)
         self._parsers: PageReader = parsers or PageParsers(parse_limits)
 
     async def fetch(self, request: PageRequest) -> FetchedPage:
@@ -119,10 +119,8 @@ class PageFetcher:
 
     async def close(self) -> None:
         """Close connections, resolver threads and parser processes."""
-        pool, self._pool = self._pool, None
         try:
-            if pool is not None:
-                await pool.aclose()
+            await self._connections.close()
         finally:
             if self._own_resolver is not None:
                 self._own_resolver.close()
@@ -132,9 +130,11 @@ class PageFetcher:
         scope = Scope(request.source, secure=request.secure)
         url = scope.admit_link(request.url, request.url)
         self._parsers.warm()
-        async with asyncio.timeout(self._limits.seconds), self._slot(url):
+        # Every redirect stays on the host, and the wait for a connection is the page's own time.
+        host = url.split("/", 3)[2]
+        async with asyncio.timeout(self._limits.seconds), self._connections.to(host) as pool:
             for _ in range(self._limits.redirects + 1):
-                async with self._exchange(url, request) as response:
+                async with self._exchange(pool, url, request) as response:
                     headers: RawHeaders = response.headers
                     if response.status not in _REDIRECTS:
                         answer = await self._answer(response, request, url)
@@ -187,7 +187,9 @@ class PageFetcher:
         return body, media_type
 
     @asynccontextmanager
-    async def _exchange(self, url: str, request: PageRequest) -> AsyncIterator[httpcore.Response]:
+    async def _exchange(
+        self, pool: httpcore.AsyncConnectionPool, url: str, request: PageRequest
+    ) -> AsyncIterator[httpcore.Response]:
         target = dialled(url)
         host = url.split("/", 3)[2]
         headers = [(b"Host", host.encode("ascii")), *_TECHNICAL_HEADERS]
@@ -201,37 +203,11 @@ class PageFetcher:
             headers=headers,
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
         )
-        response = await self._connections().handle_async_request(outgoing)
+        response = await pool.handle_async_request(outgoing)
         try:
             yield response
         finally:
             await response.aclose()
-
-    def _connections(self) -> httpcore.AsyncConnectionPool:
-        if self._pool is None:
-            if self._ssl_context is None:
-                self._ssl_context = ssl.create_default_context(cafile=certifi.where())
-            self._pool = httpcore.AsyncConnectionPool(
-                ssl_context=self._ssl_context,
-                max_connections=256,
-                max_keepalive_connections=32,
-                keepalive_expiry=_IDLE_SECONDS,
-                http1=True,
-                http2=False,
-                retries=0,
-                network_backend=self._network,
-            )
-        return self._pool
-
-    @asynccontextmanager
-    async def _slot(self, url: str) -> AsyncIterator[None]:
-        """At most so many connections to one host; the wait is part of the page's deadline."""
-        host = url.split("/", 3)[2]
-        slot = self._hosts.get(host)
-        if slot is None:
-            slot = self._hosts[host] = asyncio.Semaphore(self._limits.connections_per_host)
-        async with slot:
-            yield
 
 
 def dialled(url: str) -> httpcore.URL:

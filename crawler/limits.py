@@ -1,7 +1,6 @@
-"""Bounds of reading one body: what a hostile page may cost, and when the oracle is not asked.
+"""Bounds of reading one body, and of what one window of it offers to a model.
 
-The page's own limits (seconds, bytes, redirects) are the execution policy's; these belong to the
-parser alone.
+The page's own limits (seconds, bytes, redirects) are the execution policy's.
 """
 
 from __future__ import annotations
@@ -31,3 +30,14 @@ class ParseLimits:
 
 
 PARSE = ParseLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLimits:
+    """How many of a page's links and headings one window offers."""
+
+    links: int = 120
+    headings: int = 120
+
+
+WINDOW = WindowLimits()

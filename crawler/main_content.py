@@ -27,6 +27,8 @@ _LINES_BETWEEN = 2
 _FAR = 1_000
 _LOWEST = 7
 _STANDFIRST = 2
+_SENTENCE = 20
+_LISTED = frozenset({"heading", "item", "row", "term"})
 
 
 def choose(walk: Walk, root: html.HtmlElement, limits: ParseLimits) -> None:
@@ -89,7 +91,10 @@ def _drop_link_lines(blocks: list[Block]) -> None:
     """A line that is mostly links is furniture of the main element; a list of links is not."""
     for block in blocks:
         if block.main and block.linked * 2 > len(block.text):
-            block.main = block.kind in ("heading", "item", "row", "term") or len(block.text) - block.linked >= 20
+            block.main = (
+                block.kind in ("heading", "item", "row", "term")
+                or len(block.text) - block.linked >= 20
+            )
 
 
 def _embed(walk: Walk, answer: oracle.Answer) -> None:

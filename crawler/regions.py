@@ -101,7 +101,11 @@ def region_of(element: etree._Element, tag: str, outer: Region, inside_main: boo
         role = attributes.get("role")
         if role:
             found = max(found, _ROLES.get(role.strip().lower(), Region.CONTENT))
-        if not (tag == "p" and inside_main) and _is_named_furniture(element) and not _holds_the_content(element):
+        if (
+            not (tag == "p" and inside_main)
+            and _is_named_furniture(element)
+            and not _holds_the_content(element)
+        ):
             found = Region.FURNITURE
     return max(outer, found)
 

@@ -87,9 +87,7 @@ def _is_content(block: Block) -> bool:
     return block.region == Region.CONTENT or (block.region == Region.ASIDE and block.inside_main)
 
 
-def _fill_gaps(
-    blocks: list[Block], inside: list[bool], missing: set[int], article: bool
-) -> None:
+def _fill_gaps(blocks: list[Block], inside: list[bool], missing: set[int], article: bool) -> None:
     """What stands between two chosen blocks and belongs to them is chosen as well."""
     levels = {
         block.level

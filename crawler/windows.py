@@ -54,7 +54,11 @@ class OfferedLink(_Frozen):
 
 class PageWindow(_Frozen):
     """A part of a page. ``source`` counts from 1; windows at ``offset`` 0 and at each
-    ``next_offset`` join to the whole text."""
+    ``next_offset`` join to the whole text.
+
+    ``headings`` and ``links`` are the page's, in its order; ``headings_left_out`` and
+    ``links_left_out`` count those that a window's limits left out.
+    """
 
     page_id: str
     source: int
@@ -65,7 +69,9 @@ class PageWindow(_Frozen):
     next_offset: int | None
     section_id: str | None
     headings: tuple[SectionEntry, ...]
+    headings_left_out: int = 0
     links: tuple[OfferedLink, ...]
+    links_left_out: int = 0
     truncated: bool
     language: str | None
 

@@ -44,24 +44,25 @@ class Question:
 
 
 ANSWERED = (
-    Question("en", "What is dpkg?", "pkgtools", "dpkg"),
-    Question("en", "What is a virtual package?", "pkg-basics", "virtual package"),
-    Question(
-        "en", "Why does Debian use the name of Toy Story characters for releases?", "ftp", "Toy"
-    ),
-    Question("en", "What should I do to orphan a package?", "rphan", "rphan"),
-    Question("en", "What is a non-maintainer upload?", "NMU", "NMU"),
-    Question("fr", "Qu'est-ce qu'un paquet virtuel ?", "pkg-basics", "virtuel"),
-    Question("fr", "Qu'est-ce que dpkg ?", "pkgtools", "dpkg"),
-    Question("fr", "Comment abandonner un paquet ?", "bandon", "paquet"),
-    Question("de", "Was ist ein virtuelles Paket?", "pkg-basics", "virtuelle"),
-    Question("de", "Was ist dpkg?", "pkgtools", "dpkg"),
+    Question("en", "How is Debian pronounced?", "basic-defs", "Deb'-ee-en"),
+    Question("en", "What is a virtual package?", "pkg-basics", "generic name"),
+    Question("en", "Where does the name sid come from?", "ftparchives", "Toy Story"),
+    Question("en", "How do I put a package on hold?", "pkg-basics", "holding back packages"),
+    Question("en", "Where can I report a bug in Debian?", "support", "reporting a bug"),
+    Question("en", "What should I do to orphan a package?", "Orphaning a package", "no longer"),
+    Question("en", "How do I announce that I am on vacation?", "vacation", "on vacation"),
+    Question("fr", "Qu'est-ce qu'un paquet virtuel ?", "pkg-basics.fr", "nom générique"),
+    Question("fr", "Comment signaler un bogue dans Debian ?", "support.fr", "bogue"),
+    Question("de", "Wie melde ich einen Fehler in Debian?", "Fehler berichten", "Fehlerberichte"),
+    Question("de", "Woher kommt der Name sid?", "ftparchives.de", "Toy Story"),
 )
 MISSED = (
     Question("en", "How much does the cafeteria charge for a vegetarian lunch?"),
     Question("en", "Which bus line stops in front of the office in Lisbon?"),
     Question("fr", "Quel est le montant de la prime de Noël des salariés ?"),
+    Question("fr", "Combien de jours de congé ont les employés ?"),
     Question("de", "Wie hoch ist der Zuschuss zum Fitnessstudio?"),
+    Question("de", "Wann öffnet die Kantine?"),
 )
 
 

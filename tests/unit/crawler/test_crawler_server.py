@@ -16,6 +16,7 @@ import pytest
 from crawler_site import HOST, SEED, Site, answer, browsing, page, redirect
 
 from crawler.fetch import PageFetcher
+from crawler.limits import WINDOW
 from crawler.session import BrowsingSession
 from crawler.windows import SourceOutcome
 from domain.errors import PageFailed, PageRejected
@@ -73,7 +74,7 @@ async def fails(
     # Neither a second discovery nor a link to the same page asks the server again.
     await session.discover(18)
     with pytest.raises((PageFailed, PageRejected)):
-        await session._page(session._sources[0], seed, 1)
+        await session._visits.page(session._sources[0], seed, 1)
     assert (len(site.requests), len(site.dialled)) == (made, dialled)
     assert session.web_budget().used == 1
     if seed.startswith("https"):
@@ -781,7 +782,7 @@ async def test_V70(site: Site, make_fetcher: MakeFetcher, body: bytes) -> None:
     outcome = await reads(make_fetcher())
     assert time.monotonic() - begun < 5
     assert outcome.window
-    assert len(outcome.window.links) <= 2_000
+    assert len(outcome.window.links) <= WINDOW.links
 
 
 async def test_V71(site: Site, make_fetcher: MakeFetcher) -> None:
