@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
 
 from actors.role_handles import CrawlerHandle, PageCacheHandle
 from config.tenants import WebConfig
 from crawler.cache import Hit, PageKey
 from crawler.pages import FetchedPage, PageRequest
 from domain.errors import MantaError, PageFailed
+
+log = logging.getLogger("manta.research")
 
 
 class PageSource:
@@ -32,23 +37,37 @@ class PageSource:
         answer = await self._cache.begin(key, self._web.refresh_interval_seconds)
         if isinstance(answer, Hit):
             return answer.page
-        lease, stale = answer.lease, answer.stale
+        lease = answer.lease
         try:
-            validators = stale.validators if stale is not None else None
-            page = await self._crawlers.fetch(request.model_copy(update={"validators": validators}))
-            if page.not_modified:
-                if stale is None:
-                    raise PageFailed("http_error", status=304)
-                page = page.renewing(stale)
+            page = await self._fetched(request, answer.stale)
         except MantaError as error:
-            fields = error.fields
-            await self._cache.fail(
-                key, lease, error.code, fields.get("status"), fields.get("trail", ())
-            )
+            status, trail = error.fields.get("status"), error.fields.get("trail", ())
+            await self._report(self._cache.fail(key, lease, error.code, status, trail))
             raise
         except BaseException:
             # Followers must not fail with a cancelled leader: one of them leads next.
-            await asyncio.shield(self._cache.abandon(key, lease))
+            await self._report(self._cache.abandon(key, lease))
             raise
-        await self._cache.complete(key, lease, page)
+        await self._report(self._cache.complete(key, lease, page))
         return page
+
+    async def _fetched(self, request: PageRequest, stale: FetchedPage | None) -> FetchedPage:
+        validators = stale.validators if stale is not None else None
+        page = await self._crawlers.fetch(request.model_copy(update={"validators": validators}))
+        if not page.not_modified:
+            return page
+        if stale is None:
+            raise PageFailed("http_error", status=304)
+        return page.renewing(stale)
+
+    async def _report(self, report: Coroutine[Any, Any, None]) -> None:
+        """Tell the cache how the fetch ended, whatever happens to the caller meanwhile: until it
+        knows, those who follow wait. A cache that fails costs this caller nothing."""
+        task = asyncio.ensure_future(report)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            raise
+        except MantaError as error:
+            log.warning("cache_report_failed", extra={"code": error.code})

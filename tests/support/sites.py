@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -77,3 +78,61 @@ def _serving(handler: Any) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+class ConditionalSite:
+    """One page on a raw server that answers conditional requests; counts what it does.
+
+    ``status`` other than 200 answers with that status; ``gate`` holds every answer until it is
+    set; ``heads`` keeps the request heads.
+    """
+
+    def __init__(self, body: str) -> None:
+        self.body = body
+        self.etag: str | None = '"1"'
+        self.modified: str | None = None
+        self.status = 200
+        self.heads: list[str] = []
+        self.not_modified = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.address = ""
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> ConditionalSite:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.address = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                self.heads.append(head)
+                await self.gate.wait()
+                writer.write(self._answer(head))
+                await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    def _answer(self, head: str) -> bytes:
+        lines = []
+        if self.etag is not None:
+            lines.append(f"ETag: {self.etag}")
+        if self.modified is not None:
+            lines.append(f"Last-Modified: {self.modified}")
+        if self.status != 200:
+            return f"HTTP/1.1 {self.status} No\r\nContent-Length: 0\r\n\r\n".encode()
+        same = f"If-None-Match: {self.etag}" if self.etag else f"If-Modified-Since: {self.modified}"
+        if same in head.split("\r\n"):
+            self.not_modified += 1
+            return "\r\n".join(["HTTP/1.1 304 Not Modified", *lines, "", ""]).encode()
+        body = self.body.encode()
+        lines += ["Content-Type: text/html; charset=utf-8", f"Content-Length: {len(body)}"]
+        return "\r\n".join(["HTTP/1.1 200 OK", *lines, "", ""]).encode() + body

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("serve", "graph", "actors", "retrieval", "crawler", "providers", "config", "domain")
 OURS = (*PACKAGES, "manta")

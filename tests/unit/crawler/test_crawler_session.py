@@ -380,7 +380,7 @@ async def test_a_later_window_offers_its_own_headings_and_links() -> None:
     web = Web()
     web.add(A, A + "x", *(f"{A}{n}" for n in range(500)))
     web.add(A + "x", headings=tuple(f"Heading {n}" for n in range(300)))
-    browsing = session(web, reads=10)
+    browsing = session(web, reads=10, max_depth=2)
     window = await entry(browsing)
     target = window.links[0].page_id
     page = web.pages[A + "x"]
