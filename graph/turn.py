@@ -58,5 +58,11 @@ def build_turn(
     return graph.compile(checkpointer=saver, name="turn")
 
 
+def drawing() -> str:
+    """The compiled graph as Mermaid; handlers, which no edge leads to, are left out."""
+    lines = build_turn(None).get_graph().draw_mermaid(with_styles=False).splitlines()
+    return "\n".join(line for line in lines if "error_handler" not in line)
+
+
 if __name__ == "__main__":
-    print(build_turn(None).get_graph().draw_mermaid())
+    print(drawing())

@@ -7,9 +7,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from domain.errors import Unavailable
 
 OBJECT_STORE_BYTES = 256 * 1024 * 1024
-DASHBOARD_PORT = 8265
 
 _ENVIRONMENT = {
     "RAY_AUTH_MODE": "token",
@@ -41,19 +43,23 @@ def local_ray(*, dashboard: bool, cpus: int | None = None) -> Iterator[None]:
     prepare_environment()
     import ray
 
-    if os.environ.get("RAY_ADDRESS"):
-        ray.init(address=os.environ["RAY_ADDRESS"], log_to_driver=False)
-    else:
+    address = os.environ.get("RAY_ADDRESS")
+    own: dict[str, Any] = {
+        "num_cpus": cpus,
+        "object_store_memory": OBJECT_STORE_BYTES,
+        "include_dashboard": dashboard,
+        "dashboard_host": "127.0.0.1",
+        "_node_ip_address": "127.0.0.1",
+    }
+    try:
         ray.init(
-            num_cpus=cpus,
-            object_store_memory=OBJECT_STORE_BYTES,
-            include_dashboard=dashboard,
-            dashboard_host="127.0.0.1",
-            dashboard_port=DASHBOARD_PORT if dashboard else None,
-            _node_ip_address="127.0.0.1",
             logging_level=logging.WARNING,
             log_to_driver=os.environ.get("MANTA_LOG_LEVEL", "").upper() == "DEBUG",
+            **({"address": address} if address else own),
         )
+    except (ValueError, RuntimeError, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise Unavailable("Ray", reason) from error
     try:
         yield
     finally:
