@@ -17,7 +17,7 @@ from actors.role_handles import CrawlerHandle, PageCacheHandle
 from config.tenants import WebConfig, WebSourceConfig
 from crawler.cache import PageCache
 from crawler.fetch import PageFetcher
-from crawler.pages import FetchedPage, PageRequest
+from crawler.pages import PageRequest
 from crawler.parsers import ThreadParsers
 from crawler.scope import WebSource
 from domain.errors import ActorUnavailable, PageFailed
@@ -244,15 +244,6 @@ async def test_a_tenant_keeps_its_128_latest_pages(world: World) -> None:
     await world.read(other)
     assert len(world.site.heads) == 131, "another tenant's pages are not touched"
     assert (world.cache.count("a"), world.cache.count("b")) == (128, 1)
-
-
-async def test_a_cached_page_says_that_https_was_used(world: World) -> None:
-    """Stickiness within a run is the session's; the cached page has to carry it."""
-    page = await world.source().fetch(request())
-    secured = page.model_copy(update={"secure": True, "url": URL.replace("http:", "https:")})
-    stale = FetchedPage.model_validate(secured.model_dump())
-    renewed = page.model_copy(update={"page": None, "not_modified": True}).renewing(stale)
-    assert renewed.page == page.page
 
 
 async def _until(holds: Any) -> None:

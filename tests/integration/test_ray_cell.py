@@ -15,7 +15,6 @@ import psutil
 import pytest
 from model_server import ModelServer
 from scripted_replies import Chosen, Silent, Text, call
-from served import settings_for
 from sites import Site, site
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -46,32 +45,30 @@ def url(
     milvus_uri: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[str]:
-    """The chat deployed on the session's Ray, with the scripted models behind it."""
+    """The chat deployed as ``serve deploy`` builds it, with the scripted models behind it."""
     from ray import serve
 
-    from config.tenants import TenantDirectory
-    from serve.deployment import APPLICATION, application
+    from serve.cluster import build
+    from serve.deployment import APPLICATION
 
     folder: Path = tmp_path_factory.mktemp("tenants")
     web = {"enabled": True, "sources": [{"url": "http://hr.acme.example/hr/"}]}
     acme = {"tenant": "acme", "name": "Acme", "chatbot": {"knowledge_base": {"web": web}}}
     (folder / "acme.json").write_text(json.dumps(acme))
-    settings = settings_for(
-        tenants=folder,
-        default_tenant="acme",
-        provider="openai",
-        openai_api_key="test",
-        openai_base_url=model_server.url,
-        redis_url=redis_url,
-        milvus_uri=milvus_uri,
-        connect_to={"hr.acme.example:80": leave_site[1]},
-        tasks=None,
-        crawlers=1,
-        replica_cpus=0.5,
-    )
+    arguments = {
+        "tenants": str(folder),
+        "default_tenant": "acme",
+        "provider": "openai",
+        "openai_api_key": "test",
+        "openai_base_url": model_server.url,
+        "redis_url": redis_url,
+        "milvus_uri": milvus_uri,
+        "connect_to": {"hr.acme.example:80": leave_site[1]},
+        "crawlers": 1,
+        "replica_cpus": 0.5,
+    }
     serve.start(http_options={"host": "127.0.0.1", "port": PORT})
-    tenants = TenantDirectory.load(settings.tenants)
-    serve.run(application(settings, tenants), name=APPLICATION, route_prefix="/")
+    serve.run(build(arguments), name=APPLICATION, route_prefix="/")
     address = f"http://127.0.0.1:{PORT}"
     _eventually(lambda: _get(f"{address}/readyz") == 200, 90)
     yield address
@@ -96,9 +93,13 @@ def ask(
 
 def actors() -> dict[str, str]:
     """The living actors of the cell by the name of their role, with their process ids."""
+    import ray
     from ray.util.state import list_actors
 
-    living = [actor for actor in list_actors(detail=True, limit=200) if actor.state == "ALIVE"]
+    # Another Ray may run on the machine, so the session's own is named.
+    own = ray.get_runtime_context().gcs_address
+    listed = list_actors(address=own, detail=True, limit=200)
+    living = [actor for actor in listed if actor.state == "ALIVE"]
     return {(actor.name or actor.class_name).rsplit("-", 1)[0]: str(actor.pid) for actor in living}
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -98,6 +100,7 @@ class ConditionalSite:
         self.gate.set()
         self.address = ""
         self._server: asyncio.Server | None = None
+        self._open: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> ConditionalSite:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -107,8 +110,14 @@ class ConditionalSite:
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
+        for task in list(self._open):
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -116,9 +125,10 @@ class ConditionalSite:
                 await self.gate.wait()
                 writer.write(self._answer(head))
                 await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            return
         finally:
+            self._open.discard(task)
             writer.close()
 
     def _answer(self, head: str) -> bytes:
@@ -136,3 +146,14 @@ class ConditionalSite:
         body = self.body.encode()
         lines += ["Content-Type: text/html; charset=utf-8", f"Content-Length: {len(body)}"]
         return "\r\n".join(["HTTP/1.1 200 OK", *lines, "", ""]).encode() + body
+
+
+def main() -> None:
+    """Serve a folder until the process is ended; the address is printed first."""
+    with folder_site(Path(sys.argv[1])) as address:
+        print(address, flush=True)
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main()

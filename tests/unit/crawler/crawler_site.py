@@ -145,6 +145,7 @@ class Site:
         self.handshake: ssl.SSLContext | None = authority.server_context(HOST)
         self._servers: list[asyncio.Server] = []
         self._ports: dict[int, int] = {}
+        self._starting = asyncio.Lock()
         self._open: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -215,8 +216,9 @@ class Site:
             raise httpcore.ConnectTimeout
         if address in self.refusing:
             raise httpcore.ConnectError("refused")
-        if port == 443 and 443 not in self._ports:
-            await self._listen(443, self.handshake)
+        async with self._starting:
+            if port == 443 and 443 not in self._ports:
+                await self._listen(443, self.handshake)
         backend = httpcore.AnyIOBackend()
         return await backend.connect_tcp("127.0.0.1", self._ports[port], timeout=timeout)
 

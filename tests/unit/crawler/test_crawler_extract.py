@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from lxml.html import fromstring
 
 from crawler.extract import ExtractedPage, extract
+from crawler.regions import Region, region_of
 from crawler.scope import Scope, WebSource
 
 URL = "https://www.example.org/policies/index.html"
@@ -248,3 +250,84 @@ def test_the_page_title_stays_over_a_table_of_contents() -> None:
     prose = "".join(f"<h2>Part {n}</h2><p>{LONG * 3}</p>" for n in range(5))
     page = read(f"<h1 id=top>Handbook</h1><ul class=toc>{contents}</ul>{prose}")
     assert page.headings[0].title == "Handbook"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "<html><title>Leave</title>",
+        "<title>Leave</title>",
+        "<html><head><title>Leave</title></head>",
+        "<html><head><title>Leave</title>",
+        "<!DOCTYPE html><meta charset=utf-8><title>Leave</title>",
+    ],
+)
+def test_a_page_whose_author_left_the_body_tag_away(start: str) -> None:
+    page = extract(f"{start}<main><h1>Leave</h1><p>{LONG}</p></main> End".encode(), None, URL)
+    assert page.title == "Leave"
+    assert page.text == f"Leave\n\n{LONG.strip()}"
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    ["handling-security-related-bugs", "comments-and-feedback", "meta-data", "share-options"],
+)
+def test_words_of_a_title_are_no_names_of_furniture(identifier: str) -> None:
+    anchors = "<span id=a1></span><span id=a2></span><span id=a3></span><span id=a4></span>"
+    section = f"<section id={identifier}>{anchors}<h2>That section</h2><p>{LONG} It.</p></section>"
+    page = read(article(section))
+    assert "That section" in [heading.title for heading in page.headings]
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["related-posts", "post-meta", "article__comments", "enews-signup-form", "l-sidebar-left"],
+)
+def test_names_of_furniture_are_known(names: str) -> None:
+    for attribute in ("class", "id"):
+        element = fromstring(f"<div {attribute}={names}><p>{LONG}</p></div>")
+        region = region_of(element, "div", Region.CONTENT, False)
+        assert region == Region.FURNITURE
+
+
+@pytest.mark.parametrize("names", ["with-sidebar", "has-footer", "layout-no-sidebar", "news", "-"])
+def test_what_an_element_has_or_has_not_is_no_name(names: str) -> None:
+    element = fromstring(f"<div class={names}><p>{LONG}</p></div>")
+    assert region_of(element, "div", Region.CONTENT, False) == Region.CONTENT
+
+
+def sections(*inner: str) -> str:
+    """A page without a main element, as simple sites and documents have it."""
+    parts = "".join(
+        f"<h2 id=s{n}>Section {n}</h2>{part}" if part else "" for n, part in enumerate(inner)
+    )
+    return f"<h1>Card</h1><p>{LONG}</p>{parts}<h2 id=last>Last</h2><p>{LONG} At the end.</p>"
+
+
+def test_a_section_between_kept_ones_is_kept() -> None:
+    items = "".join(f"<li>Do step {n}.</li>" for n in range(4))
+    links = "".join(f"<li><a href=/policies/{n}>Form number {n}</a></li>" for n in range(4))
+    page = read(
+        sections(
+            f"<ol>{items}</ol>",
+            f"<p>{LONG} In words.</p>",
+            f"<ul>{links}</ul>",
+            "<p>Ask Ada.</p>",
+            f"<p>{LONG} In more words.</p>",
+        )
+    )
+    titles = [heading.title for heading in page.headings]
+    assert titles == ["Card", *(f"Section {n}" for n in range(5)), "Last"]
+    for wanted in ("- Do step 3.", "- Form number 3", "Ask Ada."):
+        assert wanted in page.text
+
+
+def test_who_owns_a_page_and_what_a_sentence_links_to_are_kept() -> None:
+    main = (
+        "<main><h1>Leave</h1><p class=meta>Last reviewed: 2 May. Owner: People team.</p>"
+        + f"<p>{LONG} Paragraph.</p>" * 3
+    )
+    assert "Owner: People team." in read(main + "</main>").text
+    line = "<p>Read the whole <a href=/policies/a>agreement on flexible working time</a> first.</p>"
+    page = read(f"{main}{line}{f'<p>{LONG} Once more.</p>' * 20}<p>{LONG}</p></main>")
+    assert "Read the whole agreement" in page.text

@@ -15,8 +15,11 @@ import httpcore
 import pytest
 from crawler_site import HOST, SEED, Site, answer, browsing, page, redirect
 
+from config.tenants import WebConfig, WebSourceConfig
+from crawler.cache import Hit, PageCache, PageKey
 from crawler.fetch import PageFetcher
 from crawler.limits import WINDOW
+from crawler.pages import FetchedPage, PageRequest
 from crawler.session import BrowsingSession
 from crawler.windows import SourceOutcome
 from domain.errors import PageFailed, PageRejected
@@ -858,3 +861,35 @@ async def test_a_peer_that_is_not_the_dialled_address_is_refused(
     with pytest.raises(PageRejected):
         await dial("127.0.0.2", port, 1.0)
     server.close()
+
+
+async def test_https_that_a_cached_page_established_holds_for_the_run_and_no_longer(
+    site: Site, make_fetcher: MakeFetcher
+) -> None:
+    site.routes[f"http:{PATH}"] = redirect(SEED, "301 Moved Permanently")
+    site.routes[f"https:{PATH}"] = page(f"http://{HOST}/policies/a")
+    site.routes["/policies/a"] = page()
+    fetcher, cache = make_fetcher(), PageCache()
+
+    async def fetch(request: PageRequest) -> FetchedPage:
+        key = PageKey(tenant="t", fingerprint="f", url=request.url)
+        answer = await cache.begin(key, 60)
+        if isinstance(answer, Hit):
+            return answer.page
+        found = await fetcher.fetch(request)
+        await cache.complete(key, answer.lease, found)
+        return found
+
+    config = WebConfig(enabled=True, sources=(WebSourceConfig(url=HTTP_SEED),))
+    await enter(BrowsingSession(config, fetch))
+    assert site.schemes == ["http", "https"]
+    second = BrowsingSession(config, fetch)
+    outcome = await enter(second)
+    assert site.schemes == ["http", "https"], "the entry page came from the cache"
+    assert outcome.window
+    assert (await second.read(outcome.window.links[0].page_id)).url == f"https://{HOST}/policies/a"
+    assert site.schemes == ["http", "https", "https"]
+    # Nothing was written back: the next run begins with the source as it is configured.
+    assert config.active_sources[0].url == HTTP_SEED
+    await enter(browsing(fetcher, HTTP_SEED))
+    assert site.schemes[3:] == ["http", "https"]
