@@ -38,7 +38,8 @@ class Documentation:
 
     name: str
     folder: Path
-    package: str
+    packages: dict[str, str]
+    """Which of Debian's packages brings which folder."""
     content: str
     furniture: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -54,7 +55,7 @@ DOCUMENTATIONS = [
     Documentation(
         "faq",
         Path("/usr/share/doc/debian/FAQ"),
-        "doc-debian",
+        {".": "debian-faq", "de": "debian-faq-de", "fr": "debian-faq-fr"},
         "//body",
         furniture=("navheader", "navfooter"),
         headings=400,
@@ -62,12 +63,16 @@ DOCUMENTATIONS = [
     Documentation(
         "reference",
         Path("/usr/share/developers-reference"),
-        "developers-reference",
+        {
+            ".": "developers-reference",
+            "de": "developers-reference-de",
+            "fr": "developers-reference-fr",
+        },
         "//div[@role='main']",
         left_out=("developers-reference.html", "search.html"),
         headings=800,
     ),
-    Documentation("demo", ROOT / "demo/site", "the demo", "//main", headings=250),
+    Documentation("demo", ROOT / "demo/site", {}, "//main", headings=250),
 ]
 
 
@@ -163,7 +168,8 @@ async def read_all(address: str, names: list[str]) -> dict[str, ExtractedPage]:
 
 @pytest.mark.parametrize("documentation", DOCUMENTATIONS, ids=lambda one: one.name)
 async def test_every_page_has_its_headings_and_ids(documentation: Documentation) -> None:
-    require(documentation.folder, documentation.package)
+    for folder, package in documentation.packages.items():
+        require(documentation.folder / folder, package)
     names = documentation.pages()
     with folder_site(documentation.folder) as address:
         pages = await read_all(address, names)
