@@ -60,6 +60,8 @@ class Settings(BaseSettings):
 
     ``connect_to`` maps ``host:port`` of a configured site to ``address:port`` that is dialled
     instead; it is the operator's own decision and therefore exempt from the public-address rule.
+    ``shown_urls`` maps the beginning of a source's URL to what people open instead, for a site that
+    Manta reads under another name than they do.
     """
 
     model_config = SettingsConfigDict(
@@ -106,6 +108,7 @@ class Settings(BaseSettings):
     replica_cpus: float = Field(default=1.0, gt=0)
     target_ongoing_requests: int = Field(default=16, ge=1)
     connect_to: dict[Endpoint, Endpoint] = Field(default_factory=dict)
+    shown_urls: dict[str, str] = Field(default_factory=dict)
 
     @property
     def milvus_secret(self) -> str | None:

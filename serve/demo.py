@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[1] / "demo"
-SITE = "handbook.tidewater.example:80"
+SITE = "handbook.tidewater.example"
 TENANT = "tidewater"
 USER = "ana"
 
@@ -28,14 +28,19 @@ def demo_settings() -> dict[str, Any]:
 
 
 @contextmanager
-def demo_site() -> Iterator[dict[str, str]]:
-    """Serve the demo's pages on a free port; yields the ``connect_to`` entry that leads there."""
+def demo_site() -> Iterator[dict[str, dict[str, str]]]:
+    """Serve the demo's pages on a free port; yields the settings that lead there: what the reader
+    dials for the site's fictional name, and what a browser opens in its place."""
     handler = partial(_Quiet, directory=str(FOLDER / "site"))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, name="demo-site", daemon=True)
     thread.start()
     try:
-        yield {SITE: f"127.0.0.1:{server.server_port}"}
+        address = f"127.0.0.1:{server.server_port}"
+        yield {
+            "connect_to": {f"{SITE}:80": address},
+            "shown_urls": {f"http://{SITE}/": f"http://{address}/"},
+        }
     finally:
         server.shutdown()
         server.server_close()

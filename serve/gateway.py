@@ -19,6 +19,7 @@ from actors.role_handles import CellHandles
 from config.policy import POLICY
 from config.settings import Settings
 from config.tenants import Locale, TenantDirectory
+from domain.answers import Reply
 from domain.budgets import Budget
 from domain.errors import MantaError, NotFound
 from domain.events import Event, TurnFinished, TurnStopped
@@ -129,9 +130,22 @@ class Gateway:
             try:
                 async for event in events:
                     if isinstance(event, TurnFinished):
+                        event = TurnFinished(reply=shown(event.reply, self.settings.shown_urls))
                         self.metrics.finished(tenant, event.reply)
                     elif isinstance(event, TurnStopped):
                         self.metrics.stopped(tenant, event.stage, event.spent)
                     yield event
             finally:
                 await events.aclose()
+
+
+def shown(reply: Reply, urls: dict[str, str]) -> Reply:
+    """The reply with its citations' URLs as people can open them."""
+    citations = []
+    for citation in reply.citations:
+        url = citation.url or ""
+        begins = next((one for one in urls if url.startswith(one)), None)
+        if begins is not None:
+            citation = citation.model_copy(update={"url": urls[begins] + url[len(begins) :]})
+        citations.append(citation)
+    return reply.model_copy(update={"citations": tuple(citations)})

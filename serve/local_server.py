@@ -36,12 +36,13 @@ def run_server(settings: Settings, *, demo: bool) -> None:
         signal.signal(number, lambda *_: stopping.set())
     with ExitStack() as stack:
         urls = stack.enter_context(stores(settings))
-        connect_to = stack.enter_context(demo_site()) if demo else {}
+        site = stack.enter_context(demo_site()) if demo else {}
         settings = settings.model_copy(
             update={
                 "redis_url": urls.redis_url,
                 "milvus_uri": urls.milvus_uri,
-                "connect_to": {**connect_to, **settings.connect_to},
+                "connect_to": {**site.get("connect_to", {}), **settings.connect_to},
+                "shown_urls": {**site.get("shown_urls", {}), **settings.shown_urls},
             }
         )
         if demo and not stopping.is_set():

@@ -48,12 +48,13 @@ async def ask_once(
     run_id = uuid4().hex
     with ExitStack() as stack:
         urls = stack.enter_context(stores(settings))
-        connect_to = stack.enter_context(demo_site()) if demo else {}
+        # The site ends with the command, so its pages keep their own names in the citations.
+        site = stack.enter_context(demo_site()) if demo else {}
         settings = settings.model_copy(
             update={
                 "redis_url": urls.redis_url,
                 "milvus_uri": urls.milvus_uri,
-                "connect_to": {**connect_to, **settings.connect_to},
+                "connect_to": {**site.get("connect_to", {}), **settings.connect_to},
             }
         )
         redis = open_redis(urls.redis_url)

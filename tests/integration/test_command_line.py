@@ -172,6 +172,8 @@ def test_the_demo_starts_answers_and_stops_without_a_trace(
     }
     reply = httpx.post("http://127.0.0.1:18778/v1/chat/completions", json=body, timeout=90)
     assert "11 jours de RTT" in reply.json()["choices"][0]["message"]["content"]
+    cited = reply.json()["manta"]["citations"][0]
+    assert "11 jours de RTT" in httpx.get(cited["url"]).text, "a browser can open the citation"
     family = psutil.Process(process.pid).children(recursive=True)
     assert len(family) > 10
     process.send_signal(signal.SIGINT)

@@ -161,12 +161,13 @@ def test_the_demos_settings_load() -> None:
 
 
 def test_the_demos_site_is_served_on_loopback_and_stops() -> None:
-    with demo_site() as connect_to:
-        assert set(connect_to) == {SITE}
-        address = connect_to[SITE]
+    with demo_site() as site:
+        assert set(site["connect_to"]) == {f"{SITE}:80"}
+        address = site["connect_to"][f"{SITE}:80"]
+        assert site["shown_urls"] == {f"http://{SITE}/": f"http://{address}/"}
         assert address.startswith("127.0.0.1:")
         with urllib.request.urlopen(f"http://{address}/en/index.html", timeout=5) as reply:
             assert reply.status == 200
-        Settings.load(connect_to=connect_to)
+        Settings.load(**site)
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(f"http://{address}/", timeout=1)
