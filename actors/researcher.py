@@ -122,6 +122,8 @@ class Researcher:
                             draft = item
                         else:
                             yield item
+                if len(run.evidence) > 1:
+                    yield Activity(code="comparing_sources", agent=AGENT)
                 yield Activity(code="preparing_answer", agent=AGENT)
                 answer = self._judged(run, draft)
             elif readiness.documents == "unavailable":

@@ -92,6 +92,14 @@ class StreamLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaseLimits:
+    """A conversation's turns run one after the other."""
+
+    seconds: float = 10.0
+    wait_seconds: float = 20.0
+
+
+@dataclass(frozen=True, slots=True)
 class InputLimits:
     """What a request may send, checked before the gate."""
 
@@ -123,6 +131,7 @@ class ExecutionPolicy:
     page: PageLimits = field(default_factory=PageLimits)
     model: ModelLimits = field(default_factory=ModelLimits)
     stream: StreamLimits = field(default_factory=StreamLimits)
+    lease: LeaseLimits = field(default_factory=LeaseLimits)
     input: InputLimits = field(default_factory=InputLimits)
     ingest: IngestLimits = field(default_factory=IngestLimits)
 

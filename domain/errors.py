@@ -6,6 +6,7 @@ The tree::
     ├── InvalidInput               a caller's mistake: field, reason and mend
     │   └── InvalidConfiguration   an operator's mistake: the path of the key
     ├── NotFound                   it is not there, or not the caller's
+    ├── ConversationBusy           another turn of the same conversation still runs
     ├── AllowanceExhausted         a budget ran out: which one, and whose
     ├── DeadlineExceeded           a wall clock ran out: of what, and how long it was
     ├── PageRejected               a URL that may not be fetched (crawler codes)
@@ -71,6 +72,15 @@ class NotFound(MantaError):
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} was not found", what=what)
+
+
+class ConversationBusy(MantaError):
+    """Another turn of the same conversation still runs."""
+
+    code = "conversation_busy"
+
+    def __init__(self) -> None:
+        super().__init__("another turn of this conversation still runs")
 
 
 class AllowanceExhausted(MantaError):

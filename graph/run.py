@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from typing import Any, cast
 
 from config.prompt_files import phrase
@@ -28,6 +28,7 @@ async def run_turn(
     messages: Sequence[Message],
     *,
     entry: str | None = None,
+    lease: AbstractAsyncContextManager[None] | None = None,
 ) -> AsyncGenerator[Event, None]:
     """Yield the events of one turn. The last is ``TurnFinished`` or ``TurnStopped``.
 
@@ -37,6 +38,7 @@ async def run_turn(
     Args:
         messages: what the request adds; the last one is the user's.
         entry: a specialist to enter directly; ``None`` lets the supervisor choose.
+        lease: held from before the history is read until the turn is stored.
     """
     started = time.monotonic()
     request = context.request
@@ -51,15 +53,16 @@ async def run_turn(
             stream_mode=["custom", "updates"],
             durability="exit" if graph.checkpointer else None,
         )
-        try:
-            async with aclosing(stream) as items:  # type: ignore[type-var]
-                async for mode, item in items:
-                    if mode == "custom":
-                        yield cast(Event, item)
-                    elif "deliver" in item:
-                        reply = cast(dict[str, Any], item)["deliver"]["reply"]
-        finally:
-            await drained(context)
+        async with lease or nullcontext():
+            try:
+                async with aclosing(stream) as items:  # type: ignore[type-var]
+                    async for mode, item in items:
+                        if mode == "custom":
+                            yield cast(Event, item)
+                        elif "deliver" in item:
+                            reply = cast(dict[str, Any], item)["deliver"]["reply"]
+            finally:
+                await drained(context)
         if reply is None:
             raise TurnFailed("turn", "no_reply")
         spent = _spent(context, started)

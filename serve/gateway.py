@@ -25,7 +25,8 @@ from domain.errors import MantaError, NotFound
 from domain.events import Event, TurnFinished, TurnStopped
 from domain.messages import Message, latest_user_text
 from domain.requests import RequestContext
-from graph.checkpoints import check_redis, open_redis, open_saver
+from graph.checkpoints import check_redis, open_redis, open_saver, thread_id
+from graph.leases import conversation_lease
 from graph.locale import reply_locale
 from graph.run import run_turn
 from graph.state import TurnContext
@@ -89,8 +90,13 @@ class Gateway:
             tenant=tenant,
             roles=self._roles,
         )
-        graph = self._kept if request.conversation else self._passing
-        events = run_turn(graph, context, request.messages, entry=request.entry)
+        if request.conversation:
+            asked = context.request
+            key = thread_id(asked.tenant, asked.user, asked.conversation)
+            graph, lease = self._kept, conversation_lease(self._redis, key)
+        else:
+            graph, lease = self._passing, None
+        events = run_turn(graph, context, request.messages, entry=request.entry, lease=lease)
         async with Pump(self._measured(events, tenant.tenant)) as pump:
             self._turns.add(pump.task)
             pump.task.add_done_callback(self._turns.discard)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from config.tenants import TenantConfig
-from domain.errors import NotFound
+from domain.errors import ConversationBusy, NotFound
 from domain.events import (
     Activity,
     Comment,
@@ -85,7 +85,8 @@ def openai_routes(gateway: Gateway) -> APIRouter:
             return Response(status_code=CLIENT_GONE)
         if isinstance(event, TurnFinished):
             return JSONResponse(completion(run_id, body.model, event.reply))
-        return JSONResponse(stopped_object(event.message, event.code), status_code=503)
+        status = 409 if event.code == ConversationBusy.code else 503
+        return JSONResponse(stopped_object(event.message, event.code), status_code=status)
 
     return routes
 
