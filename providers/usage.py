@@ -32,6 +32,9 @@ def price(
 class CallMeter(BaseCallbackHandler):
     """Adds up the calls of one role invocation and logs one line a call, without content."""
 
+    run_inline = True
+    """It only counts: LangChain would send a synchronous handler to a thread at every token."""
+
     def __init__(self, task: str, prices: Mapping[str, Price], request_id: str) -> None:
         self._task = task
         self._prices = prices
