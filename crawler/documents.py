@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Final
 
 from lxml import etree, html
@@ -23,6 +24,7 @@ _DROPPED: Final = (
     "textarea",
     "datalist",
 )
+_METADATA: Final = frozenset({"title", "meta", "link", "base", "script", "basefont", "isindex"})
 _MAX_CHARS: Final = 4 * 1024 * 1024
 # The parser compares every attribute of an element with all others: ten thousands take a minute.
 _CROWDED_TAG = re.compile(
@@ -71,4 +73,25 @@ def parse(text: str) -> Document | None:
     etree.strip_elements(root, *_DROPPED, with_tail=False)
     # Spans describe a grid that we do not draw, and a huge one makes the oracle fill it.
     etree.strip_attributes(root, "colspan", "rowspan")
+    _close_head(root)
     return Document(root, cut)
+
+
+def _close_head(root: html.HtmlElement) -> None:
+    """Move what is no metadata out of the head: an author may leave both ``</head>`` and
+    ``<body>`` away, and the parser does not know the newer elements that end a head."""
+    head = root.find("head")
+    if head is None:
+        return
+    strays = list(dropwhile(lambda child: child.tag in _METADATA, head))
+    if not strays:
+        return
+    body = root.find("body")
+    if body is None:
+        body = etree.SubElement(root, "body")
+    text, body.text = body.text, None
+    own = list(body)
+    body.extend(strays)
+    if text:
+        strays[-1].tail = (strays[-1].tail or "") + text
+    body.extend(own)

@@ -45,6 +45,8 @@ def collect(
                 continue
             if reference in targets:
                 url = targets[reference]
+            elif len(found) >= limits.links:
+                continue
             else:
                 url = targets[reference] = _admitted(admit, reference)
             if url is None or url == page_url:

@@ -42,7 +42,7 @@ def retain(walk: Walk, keys: list[str], article: bool) -> None:
     else:
         for number in missing:
             blocks[number].main = blocks[number].panel
-        _fill_gaps(blocks, inside, set(missing), article)
+    _fill_gaps(blocks, inside, set(missing), article)
 
 
 def _content_root(walk: Walk, chosen: int) -> int:

@@ -206,11 +206,12 @@ class BrowsingSession:
         """The links of a page that may be followed from here, by the URLs to ask for now."""
         if visit.page is None or not self._web.follow_links or visit.depth >= self._web.max_depth:
             return []
-        current = [
-            link.model_copy(update={"url": self._visits.current_url(source, link.url)})
-            for link in visit.page.links
-        ]
-        return [link for link in current if link.url != visit.url]
+        links = []
+        for link in visit.page.links:
+            url = self._visits.current_url(source, link.url)
+            if url != visit.url:
+                links.append(link if url == link.url else link.model_copy(update={"url": url}))
+        return links
 
     def _offer(self, source: SourceState, link: Link, depth: int) -> OfferedLink:
         target = self._handles.issue(source, link.url, link.fragment, depth)

@@ -73,6 +73,7 @@ DOCUMENTATIONS = [
         headings=800,
     ),
     Documentation("demo", ROOT / "demo/site", {}, "//main", headings=250),
+    Documentation("documents", ROOT / "demo/documents", {}, "//body", headings=8),
 ]
 
 
