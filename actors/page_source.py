@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Coroutine
 from typing import Any
 
@@ -34,10 +35,15 @@ class PageSource:
         page is revalidated and never served when that fails.
         """
         key = PageKey(tenant=self._tenant, fingerprint=self._web.fingerprint(), url=request.url)
-        answer = await self._cache.begin(key, self._web.refresh_interval_seconds)
+        lease = secrets.token_urlsafe(12)
+        try:
+            answer = await self._cache.begin(key, self._web.refresh_interval_seconds, lease)
+        except asyncio.CancelledError:
+            # The lease may have been given while its answer was on the way.
+            await self._report(self._cache.abandon(key, lease))
+            raise
         if isinstance(answer, Hit):
             return answer.page
-        lease = answer.lease
         try:
             page = await self._fetched(request, answer.stale)
         except MantaError as error:

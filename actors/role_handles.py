@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from actors.handles import Port
 from config.policy import POLICY
 from config.tenants import TenantConfig
+from crawler.pool import CrawlerPool
 from domain.answers import KnowledgeAnswer
 from domain.errors import MantaError
 from domain.events import Event
@@ -123,13 +123,15 @@ class RetrieverHandle:
 
 
 class CrawlerHandle:
-    """The cell's pool of crawlers; calls go round, so that work spreads over them."""
+    """The cell's pool of crawlers; a host's pages go to the few that share its connections."""
 
     def __init__(self, ports: list[Port]) -> None:
-        self._ports = itertools.cycle(ports)
+        self._ports = ports
+        self._pool = CrawlerPool(len(ports))
 
     async def fetch(self, request: PageRequest) -> FetchedPage:
-        page: FetchedPage = await next(self._ports).call("fetch", request)
+        with self._pool.member_for(request.url) as member:
+            page: FetchedPage = await self._ports[member].call("fetch", request)
         return page
 
 
@@ -137,8 +139,8 @@ class PageCacheHandle:
     def __init__(self, port: Port) -> None:
         self._port = port
 
-    async def begin(self, key: PageKey, max_age_seconds: float) -> CacheAnswer:
-        answer: CacheAnswer = await self._port.call("begin", key, max_age_seconds)
+    async def begin(self, key: PageKey, max_age_seconds: float, lease: str) -> CacheAnswer:
+        answer: CacheAnswer = await self._port.call("begin", key, max_age_seconds, lease)
         return answer
 
     async def complete(self, key: PageKey, lease: str, page: FetchedPage) -> None:

@@ -126,7 +126,7 @@ def build_role(name: str, resources: ProcessResources, ports: Mapping[str, Port]
         from actors.crawler import Crawler
         from crawler.fetch import PageFetcher
 
-        return Crawler(PageFetcher(connect_to=settings.connect_to))
+        return Crawler(PageFetcher(connect_to=settings.connect_to, pool_size=settings.crawlers))
     raise KeyError(name)
 
 

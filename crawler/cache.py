@@ -114,8 +114,14 @@ class PageCache:
         self._tenants: dict[str, OrderedDict[PageKey, _Entry]] = {}
         self._flights: dict[PageKey, _Flight] = {}
 
-    async def begin(self, key: PageKey, max_age_seconds: float) -> CacheAnswer:
+    async def begin(
+        self, key: PageKey, max_age_seconds: float, lease: str | None = None
+    ) -> CacheAnswer:
         """A page of at most ``max_age_seconds``, or the task of fetching it.
+
+        Args:
+            lease: the name of a lease, if one is given; a caller that names it itself can abandon
+                it even when this answer never reached it.
 
         Raises:
             PageFailed, PageRejected: what the leader that was waited for got.
@@ -126,7 +132,7 @@ class PageCache:
                 return Hit(page=entry.page)
             flight = self._flights.get(key)
             if flight is None or flight.until <= self._clock():
-                return self._lead(key, flight, entry)
+                return self._lead(key, flight, entry, lease)
             outcome = await self._outcome(flight)
             if isinstance(outcome, FetchedPage):
                 return Hit(page=outcome)
@@ -181,8 +187,10 @@ class PageCache:
             pages.move_to_end(key)
         return entry
 
-    def _lead(self, key: PageKey, expired: _Flight | None, entry: _Entry | None) -> Lead:
-        lease = secrets.token_urlsafe(12)
+    def _lead(
+        self, key: PageKey, expired: _Flight | None, entry: _Entry | None, lease: str | None
+    ) -> Lead:
+        lease = lease or secrets.token_urlsafe(12)
         flight = _Flight(
             lease,
             self._clock() + self._lease_seconds,

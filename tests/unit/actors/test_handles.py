@@ -12,6 +12,8 @@ from fake_requests import context_of, tenant_of
 from actors.handles import LocalPort
 from actors.role_handles import CellHandles, CrawlerHandle, GuardrailHandle, RetrieverHandle
 from config.policy import POLICY
+from crawler.pages import PageRequest
+from crawler.scope import WebSource
 from domain.errors import DeadlineExceeded, ModelUnavailable
 from domain.messages import user
 
@@ -161,11 +163,28 @@ async def test_a_search_asks_for_five_passages_within_the_source_time() -> None:
     assert port.calls == [("search", ("acme", "q", 5), 20.0)]
 
 
-async def test_crawlers_take_turns() -> None:
-    ports = [Recorder("a"), Recorder("b")]
-    handle = CrawlerHandle(list(ports))
-    pages = [await handle.fetch("request") for _ in range(4)]  # type: ignore[arg-type]
-    assert pages == ["a", "b", "a", "b"]
+class Waiting(Recorder):
+    """A crawler whose pages come when the test says so."""
+
+    def __init__(self, name: str, gate: asyncio.Event) -> None:
+        super().__init__(name)
+        self._gate = gate
+
+    async def call(self, method: str, *args: Any, seconds: float | None = None) -> Any:
+        reply = await super().call(method, *args, seconds=seconds)
+        await self._gate.wait()
+        return reply
+
+
+async def test_simultaneous_pages_of_a_host_go_to_its_two_crawlers() -> None:
+    gate = asyncio.Event()
+    handle = CrawlerHandle([Waiting("a", gate), Waiting("b", gate)])
+    url = "https://a.example/hr/"
+    request = PageRequest(source=WebSource(url), url=url)
+    pages = [asyncio.create_task(handle.fetch(request)) for _ in range(4)]
+    await asyncio.sleep(0.01)
+    gate.set()
+    assert sorted(map(str, await asyncio.gather(*pages))) == ["a", "a", "b", "b"]
 
 
 async def test_a_cells_handles_reach_the_named_roles() -> None:

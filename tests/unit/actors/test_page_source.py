@@ -8,9 +8,11 @@ import pytest
 from fake_clock import FakeClock
 from fake_roles import FakeCrawler, cache_handle, fetched
 
+from actors.handles import LocalPort
 from actors.page_source import PageSource
+from actors.role_handles import PageCacheHandle
 from config.tenants import WebConfig, WebSourceConfig
-from crawler.cache import PageCache
+from crawler.cache import CacheAnswer, PageCache, PageKey
 from crawler.pages import PageRequest
 from crawler.scope import WebSource
 from domain.errors import PageFailed, PageRejected
@@ -149,6 +151,29 @@ async def test_a_cancelled_leader_lets_a_follower_lead() -> None:
         pages = await asyncio.gather(*followers)
     assert [page.page.text for page in pages if page.page] == ["by the follower"] * 2
     assert len(bench.crawler.requests) == 2
+
+
+class SlowAnswer(PageCacheHandle):
+    """A cache whose answers stay on the way, as they may between two processes."""
+
+    async def begin(self, key: PageKey, max_age_seconds: float, lease: str) -> CacheAnswer:
+        answer = await super().begin(key, max_age_seconds, lease)
+        await asyncio.sleep(30.0)
+        return answer
+
+
+async def test_a_lease_whose_answer_never_arrived_is_given_back() -> None:
+    bench = Bench(fetched(URL, "by the next"))
+    slow = SlowAnswer(LocalPort("page_cache", bench.cache))
+    lost = asyncio.create_task(PageSource("acme", WEB, slow, bench.crawler.handle).fetch(REQUEST))
+    await asyncio.sleep(0.02)
+    lost.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await lost
+    async with asyncio.timeout(5.0):
+        page = await bench.source().fetch(REQUEST)
+    assert page.page is not None
+    assert page.page.text == "by the next"
 
 
 async def test_a_leader_that_fails_in_a_foreign_way_lets_a_follower_lead() -> None:
