@@ -167,6 +167,9 @@ class _Parser:
         parser = cls(process)
         try:
             await parser._receive()
+        except (OSError, asyncio.IncompleteReadError):
+            await parser.kill()
+            raise PageFailed("unexpected", error_type="ParserStart") from None
         except BaseException:
             await parser.kill()
             raise

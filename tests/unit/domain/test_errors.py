@@ -10,6 +10,7 @@ from domain import errors
 from domain.errors import (
     ActorUnavailable,
     AllowanceExhausted,
+    ConversationBusy,
     DeadlineExceeded,
     InvalidConfiguration,
     InvalidInput,
@@ -36,6 +37,7 @@ SAMPLES: list[tuple[MantaError, str, dict[str, object]]] = [
         {"field": "chatbot.x", "reason": "is unknown", "mend": "remove it"},
     ),
     (NotFound("the tenant"), "not_found", {"what": "the tenant"}),
+    (ConversationBusy(), "conversation_busy", {}),
     (
         AllowanceExhausted("page_attempts", 3, "source 2"),
         "allowance_exhausted",
