@@ -12,7 +12,7 @@ from actors.role_handles import CrawlerHandle, PageCacheHandle
 from config.tenants import WebConfig
 from crawler.cache import Hit, PageKey
 from crawler.pages import FetchedPage, PageRequest
-from domain.errors import MantaError, PageFailed
+from domain.errors import ActorUnavailable, MantaError, PageFailed
 
 log = logging.getLogger("manta.research")
 
@@ -42,6 +42,10 @@ class PageSource:
             # The lease may have been given while its answer was on the way.
             await self._report(self._cache.abandon(key, lease))
             raise
+        except ActorUnavailable as error:
+            # Without its cache a page is only dearer to read.
+            log.warning("cache_unavailable", extra={"code": error.code})
+            return await self._fetched(request, None)
         if isinstance(answer, Hit):
             return answer.page
         try:

@@ -98,9 +98,12 @@ class ResearchRun:
         """Whether a source that might have answered did not respond."""
         return self.document_status == "unavailable" or bool(self.failed_sources)
 
-    def nothing_responded(self) -> bool:
-        """Whether failures left no evidence at all, so that absence cannot be concluded."""
-        return self.has_failures() and len(self.evidence) == 0
+    def source_failed(self) -> bool:
+        """Whether a whole source did not respond, so that a miss says nothing about it. A dead link
+        on a page is no such source."""
+        return self.document_status == "unavailable" or any(
+            "source" in failed for failed in self.failed_sources
+        )
 
     async def _documents(self, query: str, seconds: float) -> list[dict[str, Any]]:
         if not self.tenant.chatbot.rag.enabled:

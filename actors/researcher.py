@@ -196,8 +196,10 @@ class Researcher:
         if draft.status != "answered":
             if draft.status == "unavailable" and not run.has_failures():
                 return KnowledgeAnswer(status="unanswerable", code="declared")
-            if draft.status == "unanswerable" and run.nothing_responded():
-                return KnowledgeAnswer(status="unavailable", code="sources_failed")
+            if draft.status == "unanswerable" and run.source_failed():
+                return KnowledgeAnswer(
+                    status="unavailable", code="source_failed", limitation=draft.limitation
+                )
             return KnowledgeAnswer(
                 status=draft.status, limitation=draft.limitation, code="declared"
             )
@@ -217,8 +219,8 @@ class Researcher:
         )
 
     def _without_answer(self, run: ResearchRun, code: str) -> KnowledgeAnswer:
-        """A miss, or an unavailability when no source responded at all."""
-        status = "unavailable" if run.nothing_responded() else "unanswerable"
+        """A miss, or an unavailability when a source that might have answered did not respond."""
+        status = "unavailable" if run.source_failed() else "unanswerable"
         return KnowledgeAnswer(status=status, code=code)
 
     async def _readiness(self, tenant: TenantConfig) -> Readiness:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import traceback
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 from actors.handles import ActorPort, LocalPort, Port
@@ -13,6 +16,8 @@ from actors.roles import ProcessResources, build_role, close_role, prepare_role
 from config.logs import configure_logging
 from config.settings import Settings
 from domain.errors import MantaError
+
+log = logging.getLogger("manta.actors")
 
 
 class RoleHost:
@@ -43,6 +48,9 @@ class RoleHost:
             return "ok", await getattr(self._roles[role], method)(*args)
         except MantaError as error:
             return "error", error
+        except Exception as error:
+            _log_defect(role, method, error)
+            raise
 
     async def stream(
         self, role: str, method: str, args: tuple[Any, ...]
@@ -53,6 +61,9 @@ class RoleHost:
                     yield "ok", item
             except MantaError as error:
                 yield "error", error
+            except Exception as error:
+                _log_defect(role, method, error)
+                raise
 
     async def _health(self) -> tuple[str, Any]:
         """Healthy means prepared: the first probe prepares the roles, the others wait for it."""
@@ -73,3 +84,18 @@ class RoleHost:
         """Close what the roles and the process own; the host is killed afterwards."""
         await asyncio.gather(*(close_role(role) for role in self._roles.values()))
         await self._resources.close()
+
+
+def _log_defect(role: str, method: str, error: Exception) -> None:
+    """Where a defect of ours is, without the text of its error, which may quote a request."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    log.error(
+        "defect",
+        extra={
+            "role": role,
+            "method": method,
+            "error_type": type(error).__name__,
+            "where": where,
+        },
+    )

@@ -84,7 +84,7 @@ def task_tools(retriever: RetrieverHandle, directory: TaskDirectory) -> list[Bas
             return _error("unknown_task")
         except Unavailable as failure:
             return _error(failure.code)
-        return json.dumps({"task": task.model_dump(exclude={"tenant", "user"})}, ensure_ascii=False)
+        return json.dumps({"task": task.shown()}, ensure_ascii=False)
 
     @tool
     async def search_task_knowledge(query: str, runtime: ToolRuntime[SpecialistRun]) -> str:

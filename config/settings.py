@@ -6,6 +6,7 @@ Variables carry the prefix ``MANTA_``, but for the names that other software alr
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -128,8 +129,9 @@ class Settings(BaseSettings):
         try:
             settings = cls(**overrides)  # type: ignore[arg-type]
         except SettingsError as error:
-            # A variable that should hold JSON does not; the message names the field.
-            raise InvalidConfiguration("settings", str(error), "write valid JSON") from error
+            named = re.search(r'field "(\w+)"', str(error))
+            variable = f"MANTA_{named[1].upper()}" if named else "a setting"
+            raise InvalidConfiguration(variable, "is not valid JSON", "write JSON") from error
         except ValidationError as error:
             wrong = describe_validation(error)
             name, _, rest = wrong.field.partition(".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -30,6 +30,10 @@ class Task(BaseModel):
         """What a list shows of it."""
         due = self.due.isoformat() if self.due else None
         return {"id": self.id, "title": self.title, "due": due, "status": self.status}
+
+    def shown(self) -> dict[str, Any]:
+        """The whole task as JSON data, without whose it is."""
+        return self.model_dump(mode="json", exclude={"tenant", "user"})
 
 
 class TaskDirectory(Protocol):

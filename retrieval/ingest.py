@@ -272,10 +272,14 @@ def _existing(folder: Path) -> Path:
 def _hashes(folder: Path, summary: IngestSummary) -> dict[str, str]:
     """The readable documents of ``folder`` with their hashes; hidden files are left out."""
     hashes = {}
+    root = folder.resolve()
     for path in sorted(folder.rglob("*")):
         file = path.relative_to(folder).as_posix()
         hidden = any(part.startswith((".", "~$")) for part in path.relative_to(folder).parts)
         if hidden or path.suffix.lower() not in CONVERTERS or not path.is_file():
+            continue
+        if not path.resolve().is_relative_to(root):
+            summary.failed.append((file, "it is a link that leaves the folder; copy the file"))
             continue
         try:
             with path.open("rb") as stream:

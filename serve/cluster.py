@@ -11,7 +11,7 @@ from config.settings import Settings
 from config.tenants import TenantDirectory
 from domain.errors import InvalidConfiguration
 from serve.deployment import application
-from serve.local_server import check_loopback
+from serve.start_checks import check_start
 
 
 def build(args: dict[str, Any]) -> serve.Application:
@@ -23,10 +23,11 @@ def build(args: dict[str, Any]) -> serve.Application:
         StoreUnavailable: a named store does not answer.
     """
     settings = Settings.load(**args)
-    check_loopback(settings)
     for name, value in (("REDIS_URL", settings.redis_url), ("MILVUS_URI", settings.milvus_uri)):
         if value is None:
             raise InvalidConfiguration(name, "is not set", "name the cluster's server")
     check_redis(settings.redis_url or "")
     check_milvus(settings.milvus_uri or "", settings.milvus_secret)
-    return application(settings, TenantDirectory.load(settings.tenants))
+    tenants = TenantDirectory.load(settings.tenants)
+    check_start(settings, tenants)
+    return application(settings, tenants)

@@ -9,11 +9,10 @@ from config.embedded import running
 from config.reachability import check_milvus, check_redis
 from config.settings import Settings
 from config.tenants import TenantDirectory
-from crawler.scope import WebSource, admit_source
 from domain.errors import MantaError
 from retrieval.directory import FileTaskDirectory
-from serve.local_server import check_default_tenant, check_loopback, check_port
 from serve.page_routes import load_examples
+from serve.start_checks import check_default_tenant, check_loopback, check_port, check_tenant
 
 
 def examine(settings: Settings) -> Iterator[str]:
@@ -28,8 +27,9 @@ def examine(settings: Settings) -> Iterator[str]:
     for where, target in settings.connect_to.items():
         yield f"note   {where} is dialled at {target} (MANTA_CONNECT_TO)"
     yield from _tenants(settings)
-    yield from _checked("tasks", str(settings.tasks), lambda: FileTaskDirectory(settings.tasks))
-    yield from _checked("examples", str(settings.examples), lambda: load_examples(settings))
+    tasks, examples = str(settings.tasks or "none"), str(settings.examples or "none")
+    yield from _checked("tasks", tasks, lambda: FileTaskDirectory(settings.tasks))
+    yield from _checked("examples", examples, lambda: load_examples(settings))
 
 
 def _stores(settings: Settings) -> Iterator[str]:
@@ -88,12 +88,11 @@ def _tenants(settings: Settings) -> Iterator[str]:
         documents = "documents" if tenant.chatbot.rag.enabled else "no documents"
         sites = len(tenant.web.active_sources)
         yield f"ok     tenant {tenant.tenant}: {specialists}; {documents}; {sites} web sources"
-        if not tenant.enabled_specialists():
-            yield f"wrong  tenant {tenant.tenant}: no specialist is active"
-        for number, source in enumerate(tenant.web.active_sources, start=1):
-            web = WebSource(source.url, source.allowed_path_prefixes)
-            what = f"tenant {tenant.tenant}, web source {number}"
-            yield from _checked(what, source.url, lambda web=web: admit_source(web))  # type: ignore[misc]
+        yield from _checked(
+            "tenant",
+            f"{tenant.tenant} can be served",
+            lambda tenant=tenant: check_tenant(tenant),  # type: ignore[misc]
+        )
 
 
 def _checked(what: str, value: str, check: Callable[[], object]) -> Iterator[str]:

@@ -16,6 +16,8 @@ OBJECT_STORE_BYTES = 256 * 1024 * 1024
 _ENVIRONMENT = {
     "RAY_AUTH_MODE": "token",
     "RAY_USAGE_STATS_ENABLED": "0",
+    # Workers run in this environment; Ray would build another one under `uv run` at every start.
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     "RAY_DEDUP_LOGS": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_SERVE_ENABLE_HA_PROXY": "0",

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import signal
-import socket
 import threading
+import time
 from contextlib import ExitStack
 from typing import Any
 
 from config.embedded import stores
 from config.settings import Settings
 from config.tenants import TenantDirectory
-from domain.errors import InvalidConfiguration, Unavailable
+from domain.errors import Unavailable
 from serve.demo import FOLDER, TENANT, demo_site
 from serve.local_ray import local_ray
-from serve.page_routes import load_examples
+from serve.start_checks import check_port, check_start
 
 READY_SECONDS = 120.0
 EXAMPLE = "How long do I have to claim back an expense?"
@@ -26,101 +27,104 @@ def run_server(settings: Settings, *, demo: bool) -> None:
     Raises:
         MantaError: what is wrong, in one line, before anything is left running.
     """
-    check_loopback(settings)
     tenants = TenantDirectory.load(settings.tenants)
-    check_default_tenant(settings, tenants)
-    load_examples(settings)
+    check_start(settings, tenants)
     check_port(settings)
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
-    with ExitStack() as stack:
-        urls = stack.enter_context(stores(settings))
-        site = stack.enter_context(demo_site()) if demo else {}
-        settings = settings.model_copy(
-            update={
-                "redis_url": urls.redis_url,
-                "milvus_uri": urls.milvus_uri,
-                "connect_to": {**site.get("connect_to", {}), **settings.connect_to},
-                "shown_urls": {**site.get("shown_urls", {}), **settings.shown_urls},
-            }
-        )
-        if demo and not stopping.is_set():
-            from serve.indexing import index_with_bar
-
-            index_with_bar(settings, FOLDER / "documents", TENANT, urls.milvus_uri, use_ray=False)
-        print("starting Ray and the chat ...", flush=True)
-        stack.enter_context(local_ray(dashboard=True))
-        stack.callback(_deploy(settings, tenants, stopping))
-        if not stopping.is_set():
-            _greet(settings)
-        stopping.wait()
-        print("stopping ...", flush=True)
+    stop = StopSignal()
+    stop.install()
+    try:
+        with ExitStack() as stack:
+            _start(stack, settings, tenants, stop, demo)
+            stop.wait()
+            print("stopping ...", flush=True)
+    except KeyboardInterrupt:
+        print("stopped", flush=True)
 
 
-def check_loopback(settings: Settings) -> None:
-    """Without authentication the server listens on loopback only."""
-    if not settings.is_loopback:
-        raise InvalidConfiguration(
-            "MANTA_HOST",
-            f"{settings.host} is not loopback, and requests are not authenticated",
-            "use 127.0.0.1 and put an authenticating proxy in front",
-        )
+class StopSignal:
+    """Ctrl-C and SIGTERM: while the server starts they interrupt the start, later they end it."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+        self._starting = True
+
+    def install(self) -> None:
+        """Take the signals; again after Ray, which takes SIGTERM for itself."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._handle)
+
+    def started(self) -> None:
+        self._starting = False
+
+    def wait(self) -> None:
+        self._asked.wait()
+
+    def _handle(self, *_: object) -> None:
+        self._asked.set()
+        if self._starting:
+            # Only once: what was started must be stopped without being interrupted.
+            self._starting = False
+            raise KeyboardInterrupt
 
 
-def check_default_tenant(settings: Settings, tenants: TenantDirectory) -> None:
-    """Raises InvalidConfiguration when the default tenant is none of the tenants."""
-    known = [tenant.tenant for tenant in tenants]
-    if settings.default_tenant is not None and settings.default_tenant not in known:
-        raise InvalidConfiguration(
-            "MANTA_DEFAULT_TENANT",
-            f"{settings.default_tenant} is no tenant",
-            f"use one of {', '.join(known)}",
-        )
+def _start(
+    stack: ExitStack,
+    settings: Settings,
+    tenants: TenantDirectory,
+    stop: StopSignal,
+    demo: bool,
+) -> None:
+    """Start everything in order; ``stack`` stops it in the opposite order."""
+    urls = stack.enter_context(stores(settings))
+    site = stack.enter_context(demo_site()) if demo else {}
+    settings = settings.model_copy(
+        update={
+            "redis_url": urls.redis_url,
+            "milvus_uri": urls.milvus_uri,
+            "connect_to": {**site.get("connect_to", {}), **settings.connect_to},
+            "shown_urls": {**site.get("shown_urls", {}), **settings.shown_urls},
+        }
+    )
+    if demo:
+        from serve.indexing import index_with_bar
+
+        index_with_bar(settings, FOLDER / "documents", TENANT, urls.milvus_uri, use_ray=False)
+    print("starting Ray and the chat ...", flush=True)
+    stack.enter_context(local_ray(dashboard=True))
+    stop.install()
+    stack.callback(_deploy(settings, tenants))
+    stop.started()
+    _greet(settings)
 
 
-def check_port(settings: Settings) -> None:
-    """Raises InvalidConfiguration when something already listens there."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((settings.host, settings.port))
-        except OSError as error:
-            raise InvalidConfiguration(
-                "MANTA_PORT", f"{settings.port} is in use", "choose another with --port"
-            ) from error
-
-
-def _deploy(settings: Settings, tenants: TenantDirectory, stopping: threading.Event) -> Any:
+def _deploy(settings: Settings, tenants: TenantDirectory) -> Any:
     """Deploy the chat and wait until it is ready; returns what takes it down."""
     from ray import serve
 
     from serve.deployment import APPLICATION, application
 
+    logging.getLogger("ray.serve").setLevel(logging.WARNING)
     serve.start(http_options={"host": settings.host, "port": settings.port})
     serve.run(application(settings, tenants), name=APPLICATION, route_prefix="/", blocking=False)
-    _await_ready(settings, stopping)
+    _await_ready(settings)
     # Deleting drains the replicas; Ray itself ends right after, and Serve's own actors with it.
     return lambda: serve.delete(APPLICATION)
 
 
-def _await_ready(settings: Settings, stopping: threading.Event) -> None:
+def _await_ready(settings: Settings) -> None:
     """Poll the probe, which asks every role."""
     import httpx
 
     url = f"http://{settings.host}:{settings.port}/readyz"
     with httpx.Client(trust_env=False, timeout=10.0) as client:
         for _ in range(int(READY_SECONDS / 0.25)):
-            if stopping.is_set():
-                return
             try:
                 if client.get(url).status_code == 200:
                     return
             except httpx.HTTPError:
                 # The proxy is not listening yet; the loop ends in an error of ours if it never is.
                 pass
-            stopping.wait(0.25)
+            time.sleep(0.25)
     raise Unavailable("the chat", f"it was not ready within {READY_SECONDS:g} s")
 
 

@@ -184,5 +184,32 @@ def test_the_demo_starts_answers_and_stops_without_a_trace(
     assert alive == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
+@pytest.mark.parametrize("after", [0.5, 4.0, 9.0])
+def test_a_start_that_is_interrupted_stops_at_once(
+    tmp_path: Path, number: signal.Signals, after: float
+) -> None:
+    process = subprocess.Popen(
+        [MANTA, "serve", "--demo", "--port", "18779"],
+        env=environment(tmp_path),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(after)
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(number)
+    asked = time.monotonic()
+    try:
+        _, said = process.communicate(timeout=40)
+    finally:
+        process.kill()
+    assert time.monotonic() - asked < 15
+    assert "Traceback" not in said
+    _, alive = psutil.wait_procs(family, timeout=5)
+    assert [one for one in alive if one.is_running()] == []
+
+
 def test_the_demo_s_documents_are_where_the_readme_says() -> None:
     assert len(list((DEMO / "documents").rglob("*.*"))) >= 15

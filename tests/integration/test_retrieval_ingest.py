@@ -72,6 +72,17 @@ def test_a_second_run_writes_nothing(
     assert (second.unchanged, second.wrote, second.chunks) == (3, False, 0)
 
 
+def test_a_link_that_leaves_the_folder_is_reported_and_not_read(
+    folder: Path, tenant: str, settings: Settings, milvus_uri: str, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.txt").write_text("The vault's code is 4711.\n")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    summary = index(folder, tenant, settings, milvus_uri)
+    assert [file for file, _ in summary.failed] == ["link.txt"]
+    assert "leaves the folder" in summary.failed[0][1]
+    assert all("4711" not in found.text for found in ask(milvus_uri, tenant, "vault code"))
+
+
 def test_answers_name_title_language_and_no_other_tenant(
     folder: Path, tenant: str, settings: Settings, milvus_uri: str
 ) -> None:

@@ -15,7 +15,7 @@ from config.tenants import WebConfig, WebSourceConfig
 from crawler.cache import CacheAnswer, PageCache, PageKey
 from crawler.pages import PageRequest
 from crawler.scope import WebSource
-from domain.errors import PageFailed, PageRejected
+from domain.errors import ActorUnavailable, PageFailed, PageRejected
 
 URL = "https://a.example/hr/"
 REQUEST = PageRequest(source=WebSource(URL), url=URL)
@@ -160,6 +160,21 @@ class SlowAnswer(PageCacheHandle):
         answer = await super().begin(key, max_age_seconds, lease)
         await asyncio.sleep(30.0)
         return answer
+
+
+class DeadCache(PageCacheHandle):
+    """A cache whose process has ended."""
+
+    async def begin(self, key: PageKey, max_age_seconds: float, lease: str) -> CacheAnswer:
+        raise ActorUnavailable("page_cache", "its process ended")
+
+
+async def test_without_its_cache_a_page_is_read_all_the_same() -> None:
+    bench = Bench(fetched(URL, "read"))
+    dead = DeadCache(LocalPort("page_cache", bench.cache))
+    page = await PageSource("acme", WEB, dead, bench.crawler.handle).fetch(REQUEST)
+    assert page.page is not None
+    assert page.page.text == "read"
 
 
 async def test_a_lease_whose_answer_never_arrived_is_given_back() -> None:

@@ -171,7 +171,7 @@ async def test_a_store_that_fails_makes_a_declared_absence_an_unavailability(
 ) -> None:
     broken = FakeRetriever(StoreUnavailable("Milvus", "gone"))
     _, answer = await research(models, SEARCH, MISS, retriever=broken)
-    assert (answer.status, answer.code) == ("unavailable", "sources_failed")
+    assert (answer.status, answer.code) == ("unavailable", "source_failed")
     assert results(models.asked(RESEARCH)[1])[0]["documents"]["status"] == "unavailable"
 
 

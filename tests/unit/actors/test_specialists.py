@@ -146,7 +146,14 @@ async def test_the_handoff_can_be_excluded_though_it_is_the_only_tool(
 def directory(folder: Path) -> FileTaskDirectory:
     path = folder / "tasks.jsonl"
     tasks = [
-        {"tenant": "acme", "user": "ana", "id": "T-1", "title": "Mine", "steps": ["s1"]},
+        {
+            "tenant": "acme",
+            "user": "ana",
+            "id": "T-1",
+            "title": "Mine",
+            "due": "2026-12-01",
+            "steps": ["s1"],
+        },
         {"tenant": "acme", "user": "ben", "id": "T-2", "title": "Theirs"},
         {"tenant": "zoo", "user": "ana", "id": "T-3", "title": "Elsewhere"},
     ]
@@ -190,6 +197,7 @@ async def test_a_user_sees_only_the_own_tasks(models: ModelServer, tmp_path: Pat
 async def test_a_task_is_shown_without_its_owner(models: ModelServer, tmp_path: Path) -> None:
     result, _ = await tool_result(models, call("get_task", task_id="T-1"), directory(tmp_path))
     assert result["task"]["steps"] == ["s1"]
+    assert result["task"]["due"] == "2026-12-01"
     assert {"tenant", "user"}.isdisjoint(result["task"])
 
 

@@ -17,8 +17,8 @@ from domain.errors import InvalidConfiguration
 from retrieval.directory import FileTaskDirectory
 from serve.demo import SITE, TENANT, USER, demo_settings, demo_site
 from serve.doctor import examine
-from serve.local_server import check_loopback, check_port
 from serve.page_routes import load_examples
+from serve.start_checks import check_loopback, check_port
 
 
 def free_port(family: socket.AddressFamily = socket.AF_INET, host: str = "127.0.0.1") -> int:
@@ -97,7 +97,7 @@ def test_a_broken_tenant_file_is_wrong_with_file_and_key(tmp_path: Path) -> None
 
 def test_a_tenant_without_a_specialist_is_wrong(tmp_path: Path) -> None:
     assert wrong(lines(tenants(tmp_path, agents={}))) == [
-        "wrong  tenant acme: no specialist is active"
+        "wrong  tenant: acme: chatbot.agents: no specialist is active; activate at least one"
     ]
 
 
@@ -110,7 +110,9 @@ def test_a_web_source_that_cannot_be_admitted_is_wrong(
     web = {"enabled": True, "sources": [source]}
     found = lines(tenants(tmp_path, knowledge_base={"web": web}))
     assert (wrong(found) == []) is sound
-    assert any("web source 1" in line for line in found)
+    assert any("1 web sources" in line for line in found)
+    named = any("knowledge_base.web.sources.0" in line for line in wrong(found))
+    assert named is not sound
 
 
 def test_a_default_tenant_that_does_not_exist_is_wrong(tmp_path: Path) -> None:

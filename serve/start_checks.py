@@ -1,0 +1,71 @@
+"""What must hold before anything starts; each check raises one clear InvalidConfiguration."""
+
+from __future__ import annotations
+
+import socket
+
+from config.settings import Settings
+from config.tenants import TenantConfig, TenantDirectory
+from crawler.scope import WebSource, admit_source
+from domain.errors import InvalidConfiguration, PageRejected
+from serve.page_routes import load_examples
+
+
+def check_start(settings: Settings, tenants: TenantDirectory) -> None:
+    """All checks that do not look at the machine."""
+    check_loopback(settings)
+    check_default_tenant(settings, tenants)
+    for tenant in tenants:
+        check_tenant(tenant)
+    load_examples(settings)
+
+
+def check_loopback(settings: Settings) -> None:
+    """Without authentication the server listens on loopback only."""
+    if not settings.is_loopback:
+        raise InvalidConfiguration(
+            "MANTA_HOST",
+            f"{settings.host} is not loopback, and requests are not authenticated",
+            "use 127.0.0.1 and put an authenticating proxy in front",
+        )
+
+
+def check_default_tenant(settings: Settings, tenants: TenantDirectory) -> None:
+    """Raises InvalidConfiguration when the default tenant is none of the tenants."""
+    known = [tenant.tenant for tenant in tenants]
+    if settings.default_tenant is not None and settings.default_tenant not in known:
+        raise InvalidConfiguration(
+            "MANTA_DEFAULT_TENANT",
+            f"{settings.default_tenant} is no tenant",
+            f"use one of {', '.join(known)}",
+        )
+
+
+def check_port(settings: Settings) -> None:
+    """Raises InvalidConfiguration when something already listens there."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            raise InvalidConfiguration(
+                "MANTA_PORT", f"{settings.port} is in use", "choose another with --port"
+            ) from error
+
+
+def check_tenant(tenant: TenantConfig) -> None:
+    """At least one specialist is active, and every web source may be read."""
+    if not tenant.enabled_specialists():
+        raise InvalidConfiguration(
+            f"{tenant.tenant}: chatbot.agents", "no specialist is active", "activate at least one"
+        )
+    for number, source in enumerate(tenant.web.active_sources):
+        try:
+            admit_source(WebSource(source.url, source.allowed_path_prefixes))
+        except PageRejected as rejected:
+            raise InvalidConfiguration(
+                f"{tenant.tenant}: chatbot.knowledge_base.web.sources.{number}",
+                f"{source.url or 'an empty URL'} cannot be read ({rejected.code})",
+                "give a public http or https URL whose path its prefixes contain",
+            ) from rejected
