@@ -8,6 +8,7 @@ answer at all is judged apart, because the same cosine is high for one question 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from providers.extractive_units import Delivered, Unit, units_of
-from providers.extractive_words import WantedWords, languages_of
+from providers.extractive_words import WantedWords, languages_of, stem, words
 from providers.offline_vectors import RememberedVectors
 
 LITERAL_WEIGHT = 0.10
@@ -24,6 +25,11 @@ LANGUAGE_BONUS = 0.12
 NUMBER_BONUS = 0.10
 """What words, language and form add to a cosine. Set on about a hundred questions about a company's
 handbook and a software manual; the ranking changes little around these values."""
+
+TOPIC_BONUS = 0.30
+TOPIC_WORDS, TOPIC_PIECES = 2, 2
+"""What the beginning of a page has over everything else when the question is no more than a word
+or two of its title: nobody knows what else is asked about them."""
 
 MAX_UNITS = 500
 """Pieces that are compared at all: about 0.4 s of CPU when none was seen before."""
@@ -114,11 +120,27 @@ def _framed(unit: Unit) -> str:
 def _bonuses(question: str, units: Sequence[Unit], language: str) -> NDArray[np.float64]:
     """What form and language add: the question's own language, and a number where one is asked."""
     guessed = languages_of(unit.source.text for unit in units)
-    number = asks_number(question)
+    number = asks_number(question) or len(question.split()) <= TOPIC_WORDS
     return np.array(
         [
             LANGUAGE_BONUS * ((unit.source.language or guess) == language)
             + NUMBER_BONUS * (number and bool(_NUMBER.search(unit.text)))
-            for unit, guess in zip(units, guessed, strict=True)
+            + TOPIC_BONUS * opens
+            for unit, guess, opens in zip(units, guessed, _opens(question, units), strict=True)
         ]
     )
+
+
+def _opens(question: str, units: Sequence[Unit]) -> list[bool]:
+    """Whether each piece begins a page whose title names the bare topic of a question."""
+    topic = {stem(word) for word in words(question)}
+    if not topic or len(question.split()) > TOPIC_WORDS:
+        return [False] * len(units)
+    seen: Counter[str] = Counter()
+    opens: list[bool] = []
+    for unit in units:
+        source = unit.source
+        named = topic <= {stem(word) for word in words(source.title)}
+        opens.append(named and seen[source.source_id] < TOPIC_PIECES)
+        seen[source.source_id] += 1
+    return opens

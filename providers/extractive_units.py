@@ -7,7 +7,7 @@ and never quoted alone: they say what a text is about and do not answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 MAX_UNIT_CHARS = 420
@@ -31,6 +31,48 @@ _INSTRUCTION = re.compile(
 )
 """Text that speaks to an assistant instead of a reader. It is no evidence for anything."""
 
+_METADATA = re.compile(
+    r"""[-*•_(\s]*(?:
+        last\s+(?:reviewed|updated|modified|changed|revised)
+      | (?:page\s+)?(?:owner|owned\s+by|maintained\s+by|reviewed\s+by)\s*:
+      | zuletzt\s+(?:geprüft|aktualisiert|geändert|überarbeitet|bearbeitet)
+      | (?:zuständig|verantwortlich)\s*:
+      | (?:dernière\s+(?:révision|relecture|mise\s+à\s+jour|modification|vérification)
+          |mis\s+à\s+jour\s+le)
+      | responsable(?:\s+de\s+la\s+page)?\s*:
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A line about the page itself: when it was looked at and whose it is."""
+_MAX_METADATA_CHARS = 160
+
+_OUTDATED_TITLE = re.compile(
+    r"""\b(?:archived?|archivée?|archiviert|superseded|obsolete|obsolète|outdated|périmée?|veraltet
+      |überholt)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_OUTDATED_OPENING = re.compile(
+    r"""\b(?:
+        archived\s+(?:page|document|version)
+      | (?:page|version|document|policy|guide|it)\s+(?:\w+\s+){0,8}(?:was|is|has\s+been)
+        \s+(?:superseded|archived|replaced\s+by)
+      | (?:page|version|document)\s+(?:archivée?|périmée?|obsolète)
+      | (?:page|version|document|guide|elle|il)\s+(?:\w+\s+){0,8}(?:est|a\s+été)\s+remplacée?\s+par
+      | (?:archivierte|veraltete)s?\s+(?:seite|fassung|dokument|version)
+      | (?:seite|fassung|version|dokument)\s+(?:\w+\s+){0,8}(?:ersetzt|abgelöst|überholt|archiviert)
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SUCCESSOR = re.compile(
+    r"""\b(?:superseded|replaced)\s+by\s+([^.\n]{3,120})
+      | \bremplacée?\s+par\s+([^.\n]{3,120})
+      | \b(?:ersetzt|abgelöst)\s+durch\s+([^.\n]{3,120})
+      | \bdurch\s+([^.\n]{3,120}?)\s+(?:ersetzt|abgelöst)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+OPENING_CHARS = 400
+"""How far into a text it may declare itself outdated."""
+
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
@@ -47,6 +89,18 @@ class Delivered:
     language: str | None = None
     hints: frozenset[str] = frozenset()
 
+    @property
+    def outdated(self) -> bool:
+        """Whether the text says itself, in its title or at its beginning, that it is archived."""
+        opening = self.text[:OPENING_CHARS]
+        return bool(_OUTDATED_TITLE.search(self.title) or _OUTDATED_OPENING.search(opening))
+
+    @property
+    def successor(self) -> str:
+        """What an outdated text says it was replaced by; empty when it does not say."""
+        found = _SUCCESSOR.search(self.text[:OPENING_CHARS]) if self.outdated else None
+        return next((part for part in found.groups() if part), "") if found else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -62,9 +116,11 @@ def units_of(source: Delivered) -> list[Unit]:
     """The quotable pieces of a text in their order."""
     found: list[Unit] = []
     heading = source.heading
-    for match in _BLOCK.finditer(source.text):
-        block = match[0].strip()
+    outdated = source.outdated
+    for block in _blocks(source.text):
         if not block or _INSTRUCTION.search(block):
+            continue
+        if outdated and _OUTDATED_OPENING.search(block):
             continue
         if _is_heading(block):
             heading = block
@@ -75,6 +131,18 @@ def units_of(source: Delivered) -> list[Unit]:
             if len(text) >= MIN_UNIT_CHARS and text != source.title
         ]
     return [unit for unit in found if not _leads_elsewhere(unit)]
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """What stands between empty lines and between lines about the page itself."""
+    for match in _BLOCK.finditer(text):
+        start = at = 0
+        for line in match[0].splitlines(keepends=True):
+            if len(line) <= _MAX_METADATA_CHARS and _METADATA.match(line):
+                yield match[0][start:at].strip()
+                start = at + len(line)
+            at += len(line)
+        yield match[0][start:].strip()
 
 
 def _is_heading(block: str) -> bool:

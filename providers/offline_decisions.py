@@ -1,5 +1,6 @@
 """Decisions of the offline model: explicit rules, then a classifier fitted from the examples.
 
+People in distress come before everything but a rule against harm to others: they are never refused.
 A rule of a choice that matches decides at once, in the order of the question; a rule of the
 ordinary choice, the first, only makes that choice weigh more. Another choice of the gate wins with
 a margin alone, because a wrong refusal costs a user more than a missed nuance where no model
@@ -18,11 +19,13 @@ from numpy.typing import NDArray
 from providers.embedding import Embedder
 from providers.interface import Decision, Question
 from providers.offline_classifier import ExampleClassifier
+from providers.offline_distress import in_distress
 from providers.offline_openings import substance
 
 MARGINS = {
     "guardrail_decision": {"doubt": 0.20, "block": 0.08},
     "supervisor_decision": {"task_guidance": 0.08},
+    "knowledge_intent": {"distress": 0.15},
 }
 """By how much a choice must exceed the ordinary one. Set on questions that are not among the
 examples, so that at most two in a hundred ordinary ones are refused."""
@@ -36,6 +39,12 @@ ORDINARY_RULE = 0.45
 JOINT_MARGIN = 0.60
 """By how much all other choices together must exceed the ordinary one. A text between doubt and
 block belongs to one of them, although neither is far ahead. Only where a question has margins."""
+
+HARM = "block"
+"""The choice whose rules come even before distress: a message may want both."""
+
+DISTRESS_IS_ORDINARY = frozenset({"guardrail_decision", "supervisor_decision"})
+"""Questions whose ordinary choice belongs to people in distress: allowed, and to career chat."""
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _MIN_SENTENCE_CHARS = 12
@@ -62,6 +71,9 @@ class OfflineDecider:
         text = substance(latest)
         ordinary = question.choices[0].value
         ruled = _ruled(prepared, latest)
+        suffers = question.name in DISTRESS_IS_ORDINARY and in_distress(_plain(latest))
+        if suffers and HARM not in ruled:
+            return Decision(value=ordinary, probabilities={ordinary: 1.0})
         for value in ruled:
             if value != ordinary:
                 return Decision(value=value, probabilities={value: 1.0})
@@ -110,12 +122,17 @@ class OfflineDecider:
 
 def _ruled(prepared: _Prepared, text: str) -> list[str]:
     """The choices that have a matching rule, in the order of the question's rules."""
-    plain = " ".join(text.lower().replace("’", "'").split())
+    plain = _plain(text)
     return [
         value
         for value, patterns in prepared.rules.items()
         if any(pattern.search(plain) for pattern in patterns)
     ]
+
+
+def _plain(text: str) -> str:
+    """What rules are matched with: lower case, plain apostrophes, single blanks."""
+    return " ".join(text.lower().replace("’", "'").split())
 
 
 def _lead(scores: NDArray[np.float64], column: int) -> float:

@@ -18,11 +18,15 @@ from providers.embedding import Embedder
 from providers.interface import Choice, Question
 from providers.labelled_data import is_labelled, read_labelled
 from providers.offline_decisions import OfflineDecider
+from providers.offline_distress import is_harassed
 from providers.offline_follow_ups import added, earlier_questions, is_continuation, is_retry
 from providers.offline_research import ResearchPolicy
+from providers.offline_tasks import list_text, names_id, task_text
 
 EARLIER_MESSAGES = 4
 TASK_THRESHOLD = 0.34
+NO_TASK_INTENTS = frozenset({"greeting", "thanks", "distress"})
+"""What needs no list, also where the user entered task guidance directly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,9 @@ def intent_question() -> Question:
         choices=tuple(
             Choice(value=name, description=entry["description"], examples=tuple(entry["examples"]))
             for name, entry in table.items()
-            if isinstance(entry, dict)
+            if isinstance(entry, dict) and "examples" in entry
         ),
+        rules={name: tuple(patterns) for name, patterns in table["rules"].items()},
     )
 
 
@@ -84,6 +89,9 @@ class OfflinePolicies:
         intent, question = await self._meant(asked)
         if "transfer_to_knowledge_base" in tools:
             if intent == "company_fact":
+                if is_harassed(question):
+                    # Who is told of harassment needs a contact; the words of the tale lead nowhere.
+                    question = phrase("offline_harassment_question", locale)
                 return Step(call="transfer_to_knowledge_base", arguments={"question": question})
             return Step(call="reply_to_user")
         if intent == "company_fact":
@@ -112,6 +120,11 @@ class OfflinePolicies:
     async def _task_guidance(self, messages: Sequence[BaseMessage], tools: frozenset[str]) -> Step:
         locale = (read_labelled(messages, "request") or {}).get("language", "en")
         latest = users(messages)[-1]
+        intent = (await self._decider.decide(self._intent, latest)).value
+        if intent in NO_TASK_INTENTS:
+            if tools:
+                return Step(call="reply_to_user")
+            return Step(text=phrase(f"offline_{intent}", locale))
         listed = _results(messages, "list_my_tasks")
         if tools:
             if not listed:
@@ -122,20 +135,19 @@ class OfflinePolicies:
             return Step(call="reply_to_user")
         details = _results(messages, "get_task")
         if details and "task" in details[-1]:
-            return Step(text=_task_text(details[-1]["task"], locale))
+            return Step(text=task_text(details[-1]["task"], locale))
         tasks = listed[-1].get("tasks") if listed else None
         if not tasks:
             failed = not listed or "error" in listed[-1]
             return Step(
                 text=phrase("offline_unavailable" if failed else "offline_no_tasks", locale)
             )
-        lines = [_task_line(task) for task in tasks]
-        return Step(text="\n".join([phrase("offline_tasks_intro", locale), "", *lines]))
+        return Step(text=list_text(tasks, latest, locale))
 
     async def _named_task(self, question: str, tasks: list[dict[str, Any]]) -> str | None:
         """The task that the question names, by its id or by its title's meaning."""
         for task in tasks:
-            if str(task["id"]).lower() in question.lower():
+            if names_id(question, str(task["id"])):
                 return str(task["id"])
         if not tasks:
             return None
@@ -169,16 +181,3 @@ def _results(messages: Sequence[BaseMessage], tool: str) -> list[dict[str, Any]]
                 # A limit's error text is no result of the tool.
                 found.append({"error": "not_executed"})
     return found
-
-
-def _task_line(task: dict[str, Any]) -> str:
-    due = f", {task['due']}" if task.get("due") else ""
-    return f"- {task['title']} ({task['id']}, {task['status']}{due})"
-
-
-def _task_text(task: dict[str, Any], locale: str) -> str:
-    lines = [phrase("offline_task_intro", locale), "", _task_line(task)]
-    lines += [f"{number}. {step}" for number, step in enumerate(task.get("steps") or (), start=1)]
-    if task.get("notes"):
-        lines += ["", str(task["notes"])]
-    return "\n".join(lines)

@@ -69,7 +69,8 @@ class ResearchPolicy:
         """The link or the part of a page that promises most; ``None`` when none does.
 
         After a sure finding the read that is left goes to the page that may say the same or
-        contradict it: the one whose description is nearest to what was found.
+        contradict it: the one whose description is nearest to what was found. After a finding on
+        an archived page it goes to what that page says has replaced it.
         """
         links = _nearest_first(state, locale)[:LINKS_LOOKED_AT]
         parts = state.unread_parts()
@@ -80,6 +81,9 @@ class ResearchPolicy:
         spoken = [link.language for link in links] + [part.language for part in parts]
         comparing = bool(found) and chance(found[0]) >= SURE
         sought = found[0].unit.text if comparing else question
+        successor = found[0].unit.source.successor if found else ""
+        if successor:
+            comparing, sought = False, successor
         name_share = 0.0 if comparing else NAME_SHARE
         asked = (await self._vectors.of([sought]))[0]
         wanted = WantedWords(sought, hints)

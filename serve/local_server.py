@@ -18,7 +18,7 @@ from serve.local_ray import local_ray
 from serve.start_checks import check_port, check_start
 
 READY_SECONDS = 120.0
-EXAMPLE = "How long do I have to claim back an expense?"
+EXAMPLE = "How many days of leave can I carry over?"
 
 
 def run_server(settings: Settings, *, demo: bool) -> None:

@@ -147,3 +147,46 @@ async def test_vectors_are_computed_once_and_bounded() -> None:
     await remembered.of(["ccc"])
     await remembered.of(["bb"])
     assert embedder.seen == ["a", "bb", "ccc", "bb"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Last reviewed: 6 May 2026. Owner: Workshop.", "Zuletzt geprüft: 6. Mai. Zuständig: Hof.",
+     "Dernière révision : 6 mai. Responsable : Atelier."],
+)  # fmt: skip
+def test_what_a_page_says_about_itself_is_no_evidence(line: str) -> None:
+    text = f"{line}\nThe shed is open day and night.\n\n{line}"
+    assert [unit.text for unit in units_of(Delivered("w1", text))] == [
+        "The shed is open day and night."
+    ]
+
+
+ARCHIVED = """Archived page. It has been superseded by the guide on bicycle repairs.
+
+The deposit for a bicycle key is 9 euros for everyone at work.
+"""
+CURRENT = """Keys and repairs
+
+The deposit for the key is 15 euros.
+"""
+
+
+async def test_a_current_page_wins_over_an_archived_one(vectors: RememberedVectors) -> None:
+    old = Delivered("w1", ARCHIVED, "Bicycle keys")
+    new = Delivered("w2", CURRENT, "Bicycle repairs")
+    assert old.outdated
+    assert old.successor == "the guide on bicycle repairs"
+    assert not new.outdated
+    question = "What is the deposit for a bicycle key?"
+    found = await findings(vectors, question, [old, new], "en")
+    assert [item.unit.source.source_id for item in quotable(found)] == ["w2"]
+    alone = await findings(vectors, question, [old], "en")
+    assert [item.unit.source.source_id for item in quotable(alone)] == ["w1"]
+
+
+async def test_a_bare_topic_gets_the_beginning_of_its_page(vectors: RememberedVectors) -> None:
+    text = "Every bicycle needs a permit.\n\n" + "\n\n".join(
+        f"Offer {number}: the bicycle for bicycle friends." for number in range(4)
+    )
+    found = await findings(vectors, "Bicycle?", [Delivered("w1", text, "Bicycle permits")], "en")
+    assert "permit" in found[0].unit.text or "Offer 0" in found[0].unit.text
