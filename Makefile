@@ -1,11 +1,12 @@
 # The two commands of the README, and what CI calls.
 UV := $(shell command -v uv 2>/dev/null || echo python3 -m uv)
+PIP := python3 -m pip install --quiet --disable-pip-version-check
 RUN := $(UV) run --frozen
 
 .PHONY: demo test check environment graph
 
 environment:
-	@$(UV) --version >/dev/null 2>&1 || python3 -m pip install --quiet --user uv || python3 -m pip install --quiet --break-system-packages --user uv
+	@$(UV) --version >/dev/null 2>&1 || $(PIP) uv || $(PIP) --user uv || $(PIP) --user --break-system-packages uv
 	@$(UV) sync --frozen --quiet --compile-bytecode
 
 demo: environment  ## The whole assistant on this machine, with the demo organisation.
