@@ -14,7 +14,6 @@ from config.tenants import TenantConfig
 from domain.events import Event
 from domain.messages import Message
 from domain.outcomes import SpecialistOutcome
-from domain.passages import Readiness
 from domain.requests import RequestContext
 from providers.interface import Models
 
@@ -57,7 +56,7 @@ class CareerChat:
         may_hand_off: bool = True,
     ) -> AsyncGenerator[Event | SpecialistOutcome, None]:
         """See :meth:`actors.specialist.Specialist.run`; readiness is refreshed every turn."""
-        readiness = await self._readiness(tenant) if may_hand_off else None
+        readiness = await self._retriever.knowledge(tenant) if may_hand_off else None
         offered = readiness is not None and readiness.offered
         facts: dict[str, object] = {}
         if readiness is not None:
@@ -67,9 +66,3 @@ class CareerChat:
         async with aclosing(loop) as items:
             async for item in items:
                 yield item
-
-    async def _readiness(self, tenant: TenantConfig) -> Readiness:
-        return Readiness(
-            documents=await self._retriever.readiness(tenant.tenant, tenant.chatbot.rag.enabled),
-            web_sources=len(tenant.web.active_sources),
-        )

@@ -40,7 +40,6 @@ from domain.budgets import Budget, Meter
 from domain.errors import AllowanceExhausted, MantaError
 from domain.events import Activity, Event
 from domain.messages import Message
-from domain.passages import Readiness
 from domain.requests import RequestContext
 from providers.build import model_name
 from providers.failures import model_failures
@@ -111,7 +110,8 @@ class Researcher:
         run = ResearchRun(context, tenant, meter, session, self._retriever)
         draft: StructuredAnswer | None = None
         try:
-            readiness = await self._readiness(tenant)
+            # Also for direct entries: without a source no model and no embedding is called.
+            readiness = await self._retriever.knowledge(tenant)
             if readiness.offered:
                 loop = pumped(
                     self._loop(run, question, messages, calls), seconds=meter.seconds_left()
@@ -222,13 +222,6 @@ class Researcher:
         """A miss, or an unavailability when a source that might have answered did not respond."""
         status = "unavailable" if run.source_failed() else "unanswerable"
         return KnowledgeAnswer(status=status, code=code)
-
-    async def _readiness(self, tenant: TenantConfig) -> Readiness:
-        """Also for direct entries: without a source no model and no embedding is called."""
-        return Readiness(
-            documents=await self._retriever.readiness(tenant.tenant, tenant.chatbot.rag.enabled),
-            web_sources=len(tenant.web.active_sources),
-        )
 
     def _session(
         self, context: RequestContext, tenant: TenantConfig, budget: Budget

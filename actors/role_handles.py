@@ -16,7 +16,7 @@ from domain.errors import MantaError
 from domain.events import Event
 from domain.messages import Message
 from domain.outcomes import GateOutcome, RoutingOutcome, SpecialistOutcome
-from domain.passages import Passage, ReadinessStatus
+from domain.passages import Passage, Readiness, ReadinessStatus
 from domain.requests import RequestContext
 
 if TYPE_CHECKING:
@@ -108,6 +108,13 @@ class RetrieverHandle:
             "search", tenant, query, limit, seconds=POLICY.research.source_seconds
         )
         return passages
+
+    async def knowledge(self, tenant: TenantConfig) -> Readiness:
+        """Whether there is anything to research for ``tenant`` now; no page is requested."""
+        return Readiness(
+            documents=await self.readiness(tenant.tenant, tenant.chatbot.rag.enabled),
+            web_sources=len(tenant.web.active_sources),
+        )
 
     async def readiness(self, tenant: str, enabled: bool) -> ReadinessStatus:
         """A retriever that does not answer in time is unavailable, which stops no turn."""

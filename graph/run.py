@@ -14,7 +14,6 @@ from domain.budgets import Spent
 from domain.errors import MantaError, TurnFailed
 from domain.events import Event, TurnFinished, TurnStopped
 from domain.messages import Message
-from graph.checkpoints import thread_id
 from graph.nodes import drained
 from graph.state import TurnContext, turn_input
 from graph.turn import TurnGraph
@@ -42,13 +41,12 @@ async def run_turn(
     """
     started = time.monotonic()
     request = context.request
-    key = thread_id(request.tenant, request.user, request.conversation)
     reply: dict[str, Any] | None = None
     last: Event
     try:
         stream = graph.astream(
             turn_input(messages, entry),
-            {"configurable": {"thread_id": key}},
+            {"configurable": {"thread_id": context.thread}},
             context=context,
             stream_mode=["custom", "updates"],
             durability="exit" if graph.checkpointer else None,

@@ -25,7 +25,7 @@ from domain.errors import MantaError, NotFound
 from domain.events import Event, TurnFinished, TurnStopped
 from domain.messages import Message, latest_user_text
 from domain.requests import RequestContext
-from graph.checkpoints import check_redis, open_redis, open_saver, thread_id
+from graph.checkpoints import check_redis, open_redis, open_saver
 from graph.leases import conversation_lease
 from graph.locale import reply_locale
 from graph.run import run_turn
@@ -91,9 +91,7 @@ class Gateway:
             roles=self._roles,
         )
         if request.conversation:
-            asked = context.request
-            key = thread_id(asked.tenant, asked.user, asked.conversation)
-            graph, lease = self._kept, conversation_lease(self._redis, key)
+            graph, lease = self._kept, conversation_lease(self._redis, context.thread)
         else:
             graph, lease = self._passing, None
         events = run_turn(graph, context, request.messages, entry=request.entry, lease=lease)

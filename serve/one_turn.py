@@ -14,7 +14,7 @@ from domain.errors import InvalidInput
 from domain.events import Event, TurnFinished, TurnStopped
 from domain.messages import user as user_message
 from domain.requests import RequestContext
-from graph.checkpoints import open_redis, open_saver, thread_id
+from graph.checkpoints import open_redis, open_saver
 from graph.leases import conversation_lease
 from graph.locale import reply_locale
 from graph.run import run_turn
@@ -73,9 +73,7 @@ async def ask_once(
         )
         try:
             graph = build_turn(open_saver(redis) if conversation else None)
-            asked = context.request
-            key = thread_id(asked.tenant, asked.user, asked.conversation)
-            lease = conversation_lease(redis, key) if conversation else None
+            lease = conversation_lease(redis, context.thread) if conversation else None
             last: Event | None = None
             async for event in run_turn(graph, context, messages, lease=lease):
                 last = event
