@@ -17,7 +17,8 @@ from domain.events import Event
 from domain.messages import Message
 from domain.outcomes import GateOutcome, RoutingOutcome, SpecialistOutcome
 from domain.passages import Passage, Readiness, ReadinessStatus
-from domain.requests import RequestContext
+from domain.records import Record, RecordFilters, RecordHit, RecordKind
+from domain.requests import RequestContext, SpecialistRequest
 
 if TYPE_CHECKING:
     from crawler.cache import CacheAnswer, PageKey
@@ -75,11 +76,10 @@ class SpecialistHandle:
         self,
         context: RequestContext,
         tenant: TenantConfig,
-        messages: tuple[Message, ...],
-        may_hand_off: bool,
+        request: SpecialistRequest,
         seconds: float = POLICY.nodes.specialist,
     ) -> AsyncGenerator[Event | SpecialistOutcome, None]:
-        return self._port.stream("run", context, tenant, messages, may_hand_off, seconds=seconds)
+        return self._port.stream("run", context, tenant, request, seconds=seconds)
 
 
 class ResearcherHandle:
@@ -108,6 +108,36 @@ class RetrieverHandle:
             "search", tenant, query, limit, seconds=POLICY.research.source_seconds
         )
         return passages
+
+    async def search_records(
+        self,
+        tenant: str,
+        kind: RecordKind,
+        query: str,
+        filters: RecordFilters,
+        *,
+        limit: int = POLICY.records.results,
+        exclude: tuple[str, ...] = (),
+    ) -> list[RecordHit]:
+        """The nearest records of ``kind`` that fulfil ``filters``, best first."""
+        hits: list[RecordHit] = await self._port.call(
+            "search_records",
+            tenant,
+            kind,
+            query,
+            filters,
+            limit,
+            exclude,
+            seconds=POLICY.records.seconds,
+        )
+        return hits
+
+    async def record(self, tenant: str, kind: RecordKind, record_id: str) -> Record:
+        """One record; raises NotFound when the tenant has none of that id."""
+        found: Record = await self._port.call(
+            "record", tenant, kind, record_id, seconds=POLICY.records.seconds
+        )
+        return found
 
     async def knowledge(self, tenant: TenantConfig) -> Readiness:
         """Whether there is anything to research for ``tenant`` now; no page is requested."""

@@ -60,6 +60,76 @@ class ResearchLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordLimits:
+    """Bounds of a search over catalogue records, and of what "show more" remembers."""
+
+    seconds: float = 10.0
+    results: int = 5
+    query_chars: int = 500
+    excluded_messages: int = 25
+    """From how many of the last messages a continued search takes the ids it leaves out."""
+    line_chars: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryLimits:
+    """Bounds of one call to a tenant's directory of profiles, objectives and tasks."""
+
+    seconds: float = 10.0
+    connect_seconds: float = 3.0
+    response_bytes: int = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLimits:
+    """Bounds of documents that a user adds to a conversation."""
+
+    file_bytes: int = 10 * 1024 * 1024
+    per_conversation: int = 20
+    window_chars: int = 6_000
+    text_chars: int = 2_000_000
+    name_chars: int = 200
+    reading_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryLimits:
+    """When the supervisor summarises a long conversation, and how much it keeps."""
+
+    trigger_tokens: int = 6_000
+    trigger_messages: int = 40
+    kept_messages: int = 10
+    tokens: int = 600
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceLimits:
+    """How many durable facts a user has at most, and how long one may be (characters)."""
+
+    facts: int = 100
+    fact_chars: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class PauseLimits:
+    """Bounds of a pause's answers."""
+
+    answer_chars: int = 4_000
+    questions: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """How long a run's events are kept, and how its owner and its readers find each other."""
+
+    kept_seconds: int = 600
+    heartbeat_seconds: float = 1.0
+    lost_seconds: float = 10.0
+    """A run whose owner was not heard of for so long has died with its replica."""
+    kept_events: int = 20_000
+
+
+@dataclass(frozen=True, slots=True)
 class PageLimits:
     """Bounds of one page, from DNS to the last byte, and of what is read from it."""
 
@@ -127,7 +197,14 @@ class ExecutionPolicy:
     nodes: NodeLimits = field(default_factory=NodeLimits)
     gate: GateLimits = field(default_factory=GateLimits)
     specialist: SpecialistLimits = field(default_factory=SpecialistLimits)
+    summary: SummaryLimits = field(default_factory=SummaryLimits)
+    preferences: PreferenceLimits = field(default_factory=PreferenceLimits)
+    pause: PauseLimits = field(default_factory=PauseLimits)
     research: ResearchLimits = field(default_factory=ResearchLimits)
+    records: RecordLimits = field(default_factory=RecordLimits)
+    directory: DirectoryLimits = field(default_factory=DirectoryLimits)
+    document: DocumentLimits = field(default_factory=DocumentLimits)
+    run: RunLimits = field(default_factory=RunLimits)
     page: PageLimits = field(default_factory=PageLimits)
     model: ModelLimits = field(default_factory=ModelLimits)
     stream: StreamLimits = field(default_factory=StreamLimits)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -17,8 +17,16 @@ from domain.errors import InvalidConfiguration, NotFound
 
 Locale = Literal["en", "fr", "de"]
 TenantId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
-SpecialistName = Literal["career_chat", "task_guidance"]
-SPECIALISTS: tuple[SpecialistName, ...] = ("career_chat", "task_guidance")
+SpecialistName = Literal[
+    "career_chat",
+    "opportunity_search",
+    "training_search",
+    "talent_search",
+    "person_disambiguation",
+    "profile_analysis",
+    "task_guidance",
+]
+SPECIALISTS: tuple[SpecialistName, ...] = get_args(SpecialistName)
 
 
 class _Strict(BaseModel):

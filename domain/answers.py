@@ -44,7 +44,16 @@ class KnowledgeAnswer(BaseModel):
     spent: Spent = Field(default_factory=Spent)
 
 
-TurnStatus = Literal["answered", "miss", "unavailable", "boundary", "replied", "failed"]
+TurnStatus = Literal[
+    "answered",
+    "miss",
+    "unavailable",
+    "boundary",
+    "replied",
+    "paused",
+    "abandoned",
+    "failed",
+]
 
 
 class Reply(BaseModel):
@@ -52,7 +61,8 @@ class Reply(BaseModel):
 
     ``status``: ``answered`` from sources verbatim, ``miss`` searched and not found,
     ``unavailable`` could not search, ``boundary`` the gate replied, ``replied`` an ordinary
-    specialist reply, ``failed`` a safe error.
+    specialist reply, ``paused`` the turn waits for its user, ``abandoned`` the user closed a pause
+    without an answer, ``failed`` a safe error.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from domain.answers import Reply
 from domain.budgets import Spent
+from domain.pauses import Pause
 
 ActivityCode = Literal[
     "checking_request",
@@ -23,6 +24,12 @@ ActivityCode = Literal[
     "comparing_sources",
     "preparing_answer",
     "reading_tasks",
+    "reading_profile",
+    "reading_document",
+    "searching_opportunities",
+    "searching_trainings",
+    "searching_people",
+    "preparing_plan",
 ]
 
 
@@ -77,6 +84,21 @@ class TextDelivered(_Event):
     text: str
 
 
+class PauseAbandoned(_Event):
+    """The user did not answer an open pause but went on; its turn is closed as abandoned."""
+
+    type: Literal["pause_abandoned"] = "pause_abandoned"
+    interaction_id: str
+
+
+class TurnPaused(_Event):
+    """The last event of a turn that waits for its user; ``reply`` is what was said so far."""
+
+    type: Literal["turn_paused"] = "turn_paused"
+    pause: Pause
+    reply: Reply
+
+
 class TurnFinished(_Event):
     """The last event of a turn that ended well."""
 
@@ -101,6 +123,8 @@ Event = Annotated[
     | Comment
     | TextDelta
     | TextDelivered
+    | PauseAbandoned
+    | TurnPaused
     | TurnFinished
     | TurnStopped,
     Field(discriminator="type"),

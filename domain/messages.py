@@ -20,7 +20,12 @@ class ToolCall(BaseModel):
 
 
 class Message(BaseModel):
-    """One message. ``artifact`` holds ids and scores for code; no model ever sees it."""
+    """One message.
+
+    ``artifact`` holds data for code, such as the ids of a search or how a reply was found; no model
+    ever sees it. ``interaction`` marks the exchange of a pause: its questions and their answers
+    belong to the turn that paused and begin no turn of their own.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,6 +35,7 @@ class Message(BaseModel):
     tool_call_id: str | None = None
     tool_name: str | None = None
     artifact: dict[str, Any] | None = None
+    interaction: str | None = None
 
 
 def user(text: str) -> Message:

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from domain.budgets import Spent
 from domain.messages import Message
+from domain.pauses import Pause
+from domain.preferences import Fact
 
 GateDecision = Literal["allow", "doubt", "block"]
 
@@ -25,10 +27,20 @@ class GateOutcome(_Outcome):
     reply: str = ""
 
 
+class Summary(BaseModel):
+    """What the first ``covers`` messages of a history said."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
+    covers: int
+
+
 class RoutingOutcome(_Outcome):
-    """The specialist that the supervisor chose."""
+    """The specialist that the supervisor chose, and a new summary if one was due."""
 
     specialist: str
+    summary: Summary | None = None
 
 
 class Handoff(BaseModel):
@@ -44,12 +56,20 @@ class SpecialistOutcome(_Outcome):
     """The end of a specialist's invocation.
 
     ``messages`` are the new messages of this invocation in order (tool calls, results and the
-    reply); with a ``handoff`` the last one is the assistant's transfer call without its result.
+    reply); with a ``handoff`` or a ``pause`` the call that waits for its result has none yet.
     """
 
     messages: tuple[Message, ...]
     handoff: Handoff | None = None
+    pause: Pause | None = None
 
     @property
     def text(self) -> str:
-        return self.messages[-1].text if self.messages and not self.handoff else ""
+        waits = self.handoff is not None or self.pause is not None
+        return self.messages[-1].text if self.messages and not waits else ""
+
+
+class MemoryOutcome(_Outcome):
+    """What the user's durable facts are from now on; ``None`` leaves them as they are."""
+
+    facts: tuple[Fact, ...] | None = None

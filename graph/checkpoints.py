@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import redis.asyncio as redis
 from langgraph_checkpoint_plainredis import AsyncRedisSaver
 
@@ -12,7 +10,6 @@ from domain.errors import StoreUnavailable
 PREFIX = "manta:checkpoint"
 CONNECTIONS = 64
 WAIT_SECONDS = 5.0
-_SAFE = re.compile(r"[^A-Za-z0-9_.@-]")
 
 
 def open_redis(url: str) -> redis.Redis:
@@ -26,16 +23,6 @@ def open_redis(url: str) -> redis.Redis:
 def open_saver(client: redis.Redis) -> AsyncRedisSaver:
     """The saver over ``client``, which stays its owner's to close."""
     return AsyncRedisSaver(client, prefix=PREFIX)
-
-
-def thread_id(tenant: str, user: str, conversation: str) -> str:
-    """The key of a conversation. Its parts are escaped, so that no choice of names can make one
-    owner's key equal another's."""
-    return "|".join(_escaped(part) for part in (tenant, user, conversation))
-
-
-def _escaped(part: str) -> str:
-    return _SAFE.sub(lambda match: "%" + match[0].encode("utf-8").hex(), part)
 
 
 async def check_redis(client: redis.Redis) -> None:

@@ -46,7 +46,7 @@ async def run_turn(
     try:
         stream = graph.astream(
             turn_input(messages, entry),
-            {"configurable": {"thread_id": context.thread}},
+            {"configurable": {"thread_id": context.request.thread}},
             context=context,
             stream_mode=["custom", "updates"],
             durability="exit" if graph.checkpointer else None,

@@ -13,7 +13,6 @@ from config.tenants import TenantConfig
 from domain.budgets import Spent
 from domain.messages import Message
 from domain.requests import RequestContext
-from graph.checkpoints import thread_id
 
 PlainMessage = dict[str, Any]
 """A :class:`domain.messages.Message` as plain data, so that checkpoints depend on no class."""
@@ -49,12 +48,6 @@ class TurnContext:
     spent: Spent = field(default_factory=Spent)
     running: set[asyncio.Task[Any]] = field(default_factory=set)
     """The tasks of nodes that have not ended yet."""
-
-    @property
-    def thread(self) -> str:
-        """The key of the conversation in the store."""
-        asked = self.request
-        return thread_id(asked.tenant, asked.user, asked.conversation)
 
     def add(self, spent: Spent) -> None:
         """Add what a role used; seconds of the turn are measured once, at its end."""

@@ -91,7 +91,7 @@ class Gateway:
             roles=self._roles,
         )
         if request.conversation:
-            graph, lease = self._kept, conversation_lease(self._redis, context.thread)
+            graph, lease = self._kept, conversation_lease(self._redis, context.request.thread)
         else:
             graph, lease = self._passing, None
         events = run_turn(graph, context, request.messages, entry=request.entry, lease=lease)

@@ -73,7 +73,7 @@ async def ask_once(
         )
         try:
             graph = build_turn(open_saver(redis) if conversation else None)
-            lease = conversation_lease(redis, context.thread) if conversation else None
+            lease = conversation_lease(redis, context.request.thread) if conversation else None
             last: Event | None = None
             async for event in run_turn(graph, context, messages, lease=lease):
                 last = event

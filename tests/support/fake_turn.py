@@ -13,7 +13,7 @@ from domain.budgets import Spent
 from domain.events import Event, StepStarted, TurnFinished
 from domain.messages import Message, ToolCall, assistant, user
 from domain.outcomes import GateOutcome, Handoff, RoutingOutcome, SpecialistOutcome
-from graph.checkpoints import thread_id
+from domain.requests import thread_id
 from graph.run import run_turn
 from graph.state import TurnContext
 from graph.turn import TurnGraph, build_turn

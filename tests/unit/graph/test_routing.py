@@ -9,7 +9,7 @@ import pytest
 
 from domain.messages import Message, ToolCall, assistant, user
 from graph import routing
-from graph.checkpoints import thread_id
+from domain.requests import thread_id
 from graph.locale import reply_locale
 from graph.state import TurnState, conversation, plain, turn_input
 from graph.turn import build_turn
