@@ -10,9 +10,18 @@ import hashlib
 import json
 from pathlib import Path
 from typing import Annotated, Literal, get_args
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
+from config.policy import POLICY
 from domain.errors import InvalidConfiguration, NotFound
 
 Locale = Literal["en", "fr", "de"]
@@ -82,9 +91,39 @@ class ModelsConfig(_Strict):
     large: str | None = None
 
 
+def _service_url(url: str) -> str:
+    """A user's token travels to it: encrypted, or not over a network at all."""
+    parts = urlsplit(url)
+    if parts.port == 0 or parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("write scheme, host, port and path only")
+    encrypted = parts.scheme == "https" and parts.hostname
+    if not encrypted and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        raise ValueError("write an https URL, or an http one of this machine")
+    return url
+
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class DirectoryConfig(_Strict):
+    """The tenant's own service of profiles, objectives and tasks; without one they come from the
+    operator's files. ``timeout_seconds`` bounds one call, the policy's limit by default."""
+
+    url: Annotated[str, AfterValidator(_service_url)]
+    timeout_seconds: float | None = Field(default=None, gt=0, le=POLICY.directory.seconds)
+
+
+class MemoryConfig(_Strict):
+    """Whether durable facts about a user are kept from one conversation to the next."""
+
+    enabled: bool = True
+
+
 class ChatbotConfig(_Strict):
     rag: RagConfig = Field(default_factory=RagConfig)
     knowledge_base: KnowledgeBaseConfig = Field(default_factory=KnowledgeBaseConfig)
+    directory: DirectoryConfig | None = None
+    memory: MemoryConfig = Field(default_factory=MemoryConfig)
     agents: dict[SpecialistName, AgentConfig] | None = None
     models: ModelsConfig = Field(default_factory=ModelsConfig)
 

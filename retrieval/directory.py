@@ -1,26 +1,88 @@
-"""The task directory: the user's own tasks, from the operator's file."""
+"""The directory connector: a user's own profile, objectives, tasks and learning plans.
+
+What it holds comes from the operator's files (``file_directory.py``) or from a service of the
+tenant that is asked with the user's own token (``rest_directory.py``).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from config.tenants import describe_validation
-from domain.errors import InvalidConfiguration, NotFound
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
-class Task(BaseModel):
-    """One assigned task. ``due`` is a calendar date in the organisation's own time zone."""
+class Caller(BaseModel):
+    """Whose data is asked for, and the token that proves it to the tenant's own systems."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tenant: str
     user: str
-    id: str
-    title: str
+    token: SecretStr | None = None
+
+
+class _Own(BaseModel):
+    """Something of the user's; whose it is stands beside it and never in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def shown(self) -> dict[str, Any]:
+        """All of it as JSON data."""
+        return self.model_dump(mode="json")
+
+
+class Experience(_Own):
+    """One station of a working life; ``until`` is empty for the present one."""
+
+    role: str = Field(min_length=1)
+    where: str = ""
+    since: date | None = None
+    until: date | None = None
+    summary: str = ""
+
+
+class Profile(_Own):
+    """What is recorded about the user at work, and what the user would like."""
+
+    name: str = Field(min_length=1)
+    role: str = Field(min_length=1)
+    team: str = ""
+    place: str = ""
+    level: str = ""
+    summary: str = ""
+    skills: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    experience: tuple[Experience, ...] = ()
+    wishes: tuple[str, ...] = ()
+
+
+class ActionStep(_Own):
+    """One step of an objective's action plan."""
+
+    text: str = Field(min_length=1)
+    due: date | None = None
+    done: bool = False
+
+
+class Objective(_Own):
+    """One objective of the user's; ``skills`` are those that it asks for."""
+
+    id: str = Field(min_length=1)
+    title: str = Field(min_length=1)
+    description: str = ""
+    status: Literal["open", "reached", "dropped"] = "open"
+    due: date | None = None
+    skills: tuple[str, ...] = ()
+    action_plan: tuple[ActionStep, ...] = ()
+
+
+class Task(_Own):
+    """One assigned task. ``due`` is a calendar date in the organisation's own time zone."""
+
+    id: str = Field(min_length=1)
+    title: str = Field(min_length=1)
     due: date | None = None
     status: Literal["open", "waiting", "done"] = "open"
     steps: tuple[str, ...] = ()
@@ -31,62 +93,45 @@ class Task(BaseModel):
         due = self.due.isoformat() if self.due else None
         return {"id": self.id, "title": self.title, "due": due, "status": self.status}
 
-    def shown(self) -> dict[str, Any]:
-        """The whole task as JSON data, without whose it is."""
-        return self.model_dump(mode="json", exclude={"tenant", "user"})
+
+class LearningPlan(_Own):
+    """What the user decided to learn for an objective: trainings, and steps in their order."""
+
+    objective_id: str = Field(min_length=1)
+    objective: str = Field(min_length=1)
+    training_ids: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
 
-class TaskDirectory(Protocol):
-    """Where tasks come from; only the named user's are ever returned."""
+class Directory(Protocol):
+    """Where a user's own data comes from; only the caller's is ever returned.
 
-    async def tasks(self, tenant: str, user: str) -> list[Task]:
-        """The user's tasks, the earliest due first, undated ones last."""
+    Raises:
+        Unavailable: by every method, when the directory did not answer or refused.
+    """
+
+    async def profile(self, who: Caller) -> Profile:
+        """Raises NotFound when none is recorded."""
         ...
 
-    async def task(self, tenant: str, user: str, task_id: str) -> Task:
-        """Raises NotFound when it is not there or not the user's."""
+    async def objectives(self, who: Caller) -> list[Objective]:
+        """The caller's objectives, the earliest due first, undated ones last."""
+        ...
+
+    async def tasks(self, who: Caller) -> list[Task]:
+        """The caller's tasks, the earliest due first, undated ones last."""
+        ...
+
+    async def task(self, who: Caller, task_id: str) -> Task:
+        """Raises NotFound when it is not there or not the caller's."""
+        ...
+
+    async def save_learning_plan(self, who: Caller, plan: LearningPlan, key: str) -> LearningPlan:
+        """Save ``plan`` once: a second call of the same caller with the same ``key`` writes nothing
+        and returns what the first one saved."""
         ...
 
 
-class FileTaskDirectory:
-    """Tasks from a JSON Lines file, read once at start; no file means no tasks."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._tasks: dict[tuple[str, str], list[Task]] = {}
-        for task in _read(path) if path is not None else []:
-            own = self._tasks.setdefault((task.tenant, task.user), [])
-            if any(other.id == task.id for other in own):
-                raise InvalidConfiguration(
-                    f"{path}: id", f"{task.id} is {task.user}'s twice", "give one another id"
-                )
-            own.append(task)
-        for tasks in self._tasks.values():
-            tasks.sort(key=lambda task: (task.due or date.max, task.id))
-
-    async def tasks(self, tenant: str, user: str) -> list[Task]:
-        return list(self._tasks.get((tenant, user), ()))
-
-    async def task(self, tenant: str, user: str, task_id: str) -> Task:
-        for task in self._tasks.get((tenant, user), ()):
-            if task.id == task_id:
-                return task
-        raise NotFound("the task")
-
-
-def _read(path: Path) -> list[Task]:
-    """Raises InvalidConfiguration with the line and the field."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidConfiguration(
-            "MANTA_TASKS", f"{path} cannot be read", "name a JSON Lines file"
-        ) from error
-    tasks: list[Task] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            tasks.append(Task.model_validate_json(line))
-        except ValidationError as error:
-            raise describe_validation(error, f"{path}, line {number}: ") from error
-    return tasks
+def by_due_date(items: Iterable[Any]) -> list[Any]:
+    """Tasks or objectives, the earliest due first, undated ones last."""
+    return sorted(items, key=lambda item: (item.due or date.max, item.id))

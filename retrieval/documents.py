@@ -58,10 +58,7 @@ def read_document(path: Path) -> ExtractedDocument:
         InvalidInput: the suffix is not known, the file is too large, broken, locked or without
             text; ``field`` is the file's name.
     """
-    converter = CONVERTERS.get(path.suffix.lower())
-    if converter is None:
-        known = ", ".join(sorted(suffix.removeprefix(".") for suffix in CONVERTERS))
-        raise InvalidInput(path.name, "has a kind that cannot be read", f"use one of {known}")
+    _converter(path)
     try:
         size = path.stat().st_size
         if size > POLICY.ingest.file_bytes:
@@ -72,10 +69,27 @@ def read_document(path: Path) -> ExtractedDocument:
         raise InvalidInput(
             path.name, error.strerror or "cannot be read", "check its permissions"
         ) from error
-    document = converter(path, body)
+    return convert(path, body)
+
+
+def convert(path: Path, body: bytes) -> ExtractedDocument:
+    """Convert a file's content; only the name of ``path`` is used.
+
+    Raises:
+        InvalidInput: as :func:`read_document`.
+    """
+    document = _converter(path)(path, body)
     if not document.text.strip():
         raise InvalidInput(path.name, "holds no text", "export it with its text, not as images")
     return document
+
+
+def _converter(path: Path) -> Callable[[Path, bytes], ExtractedDocument]:
+    converter = CONVERTERS.get(path.suffix.lower())
+    if converter is None:
+        known = ", ".join(sorted(suffix.removeprefix(".") for suffix in CONVERTERS))
+        raise InvalidInput(path.name, "has a kind that cannot be read", f"use one of {known}")
+    return converter
 
 
 def _from_text(path: Path, body: bytes) -> ExtractedDocument:
@@ -102,7 +116,7 @@ def _from_word(path: Path, body: bytes) -> ExtractedDocument:
         # Pictures carry no text here, and their data would swell the page.
         without_pictures = mammoth.images.img_element(lambda _image: {})
         html = mammoth.convert_to_html(io.BytesIO(body), convert_image=without_pictures).value
-    except InvalidInput:
+    except (InvalidInput, MemoryError):
         raise
     except Exception as error:  # The library lets through whatever its parsers raise.
         raise _broken(path, "Word") from error

@@ -90,7 +90,7 @@ async def ingest(
     source = source or folder.name
     store = PassageStore(milvus_uri, build_embedder(settings), settings.milvus_secret)
     try:
-        with _alone(settings):
+        with alone(settings):
             return await _ingest(
                 folder, tenant, source, settings, store, progress or (lambda *_: None), use_ray
             )
@@ -297,7 +297,7 @@ def _batches(files: Sequence[tuple[str, str]], size: int) -> list[Sequence[tuple
 
 
 @contextlib.contextmanager
-def _alone(settings: Settings) -> Iterator[None]:
+def alone(settings: Settings) -> Iterator[None]:
     """One run at a time: Milvus Lite takes one writer at a time, and two runs would undo each
     other's work."""
     settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -34,6 +34,10 @@ class Hit:
     score: float
     chunk: StoredChunk
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return (self.chunk.language,)
+
 
 def chunk_id(tenant: str, chunk: StoredChunk) -> str:
     """The same content at the same place of the same file of a tenant has the same id."""

@@ -10,6 +10,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from config.settings import Settings
+from domain.records import RECORD_KINDS
+
 FOLDER = Path(__file__).resolve().parents[1] / "demo"
 SITE = "handbook.tidewater.example"
 TENANT = "tidewater"
@@ -20,11 +23,21 @@ def demo_settings() -> dict[str, Any]:
     """Defaults of the demo; the environment and the command line still win over them."""
     return {
         "tenants": FOLDER / "tenants",
-        "tasks": FOLDER / "tasks.jsonl",
+        "directory": FOLDER / "directory",
         "examples": FOLDER / "examples.json",
         "default_tenant": TENANT,
         "default_user": USER,
     }
+
+
+def index_demo(settings: Settings, milvus_uri: str) -> None:
+    """The demo's documents and records into stores that run; what is unchanged writes nothing."""
+    from serve.indexing import index_with_bar, load_with_summary
+
+    index_with_bar(settings, FOLDER / "documents", TENANT, milvus_uri, use_ray=False)
+    for kind in RECORD_KINDS:
+        file = FOLDER / "records" / f"{kind}.jsonl"
+        load_with_summary(settings, kind, file, TENANT, milvus_uri)
 
 
 @contextmanager

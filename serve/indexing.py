@@ -1,4 +1,4 @@
-"""``manta index`` for people: a progress bar and a summary around the ingestion."""
+"""``manta index`` for people: a progress bar and summaries around the ingestion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from config.embedded import stores
 from config.settings import Settings
 from config.tenants import TenantDirectory
+from domain.records import RecordKind
 from retrieval.ingest import IngestSummary, ingest
+from retrieval.records.loading import LoadSummary, load_records
+from retrieval.records.reading import read_records, record_kind
 
 
 def index_folder(settings: Settings, folder: Path, tenant: str, *, use_ray: bool) -> bool:
@@ -52,6 +55,35 @@ def index_with_bar(
     for file, reason in summary.failed:
         console.print(f"  could not read {file}: {reason}", markup=False)
     return not summary.failed
+
+
+def index_records(settings: Settings, kind: str, file: Path, tenant: str) -> None:
+    """Make the records of ``kind`` of ``tenant`` what ``file`` holds.
+
+    Raises:
+        InvalidInput: no such kind, or a wrong line; nothing was started or changed.
+    """
+    TenantDirectory.load(settings.tenants).get(tenant)
+    known = record_kind(kind)
+    read_records(file, known)
+    with ExitStack() as stack:
+        urls = stack.enter_context(stores(settings))
+        load_with_summary(settings, known, file, tenant, urls.milvus_uri)
+
+
+def load_with_summary(
+    settings: Settings, kind: RecordKind, file: Path, tenant: str, milvus_uri: str
+) -> None:
+    """The same on stores that already run."""
+    summary = asyncio.run(load_records(file, kind, tenant, settings, milvus_uri))
+    Console(stderr=True).print(f"{kind} of {tenant}: {_counts(summary)}", highlight=False)
+
+
+def _counts(summary: LoadSummary) -> str:
+    return (
+        f"{summary.added} added, {summary.changed} changed, {summary.unchanged} unchanged, "
+        f"{summary.removed} removed"
+    )
 
 
 def _summary(summary: IngestSummary) -> str:

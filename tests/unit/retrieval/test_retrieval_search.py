@@ -11,9 +11,10 @@ import pytest
 from config.policy import POLICY
 from domain.errors import InvalidInput, ModelUnavailable, StoreUnavailable
 from retrieval.fusion import distinct, fused, lexical_part, speaks
+from retrieval.hybrid import lexical_query, query_language
 from retrieval.languages import UNKNOWN, language_of
 from retrieval.rows import Hit, StoredChunk, chunk_id
-from retrieval.search import DocumentSearch, lexical_query, query_language
+from retrieval.search import DocumentSearch
 from retrieval.tenancy import literal, only, own
 
 QUICK = replace(POLICY.research, readiness_seconds=0.05)
