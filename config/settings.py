@@ -21,6 +21,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
+from config.auth import MODES, AuthSettings, NoAuth
 from config.tenants import describe_validation
 from domain.errors import InvalidConfiguration
 
@@ -62,7 +63,11 @@ class Settings(BaseSettings):
     ``connect_to`` maps ``host:port`` of a configured site to ``address:port`` that is dialled
     instead; it is the operator's own decision and therefore exempt from the public-address rule.
     ``shown_urls`` maps the beginning of a source's URL to what people open instead, for a site that
-    Manta reads under another name than they do.
+    Manta reads under another name than they do. ``metrics_token`` is the bearer token of
+    ``/metrics`` where requests are authenticated. A conversation that was not updated for
+    ``retention_days`` is deleted, ``None`` keeps all; of a kept one the last ``checkpoints_kept``
+    checkpoints stay. A run whose clients have all gone away is cancelled after
+    ``disconnect_grace_seconds``, an OpenAI client's turn after ``disconnect_grace_openai_seconds``.
     """
 
     model_config = SettingsConfigDict(
@@ -73,11 +78,19 @@ class Settings(BaseSettings):
     tenants: Path = Path("tenants")
     default_tenant: str | None = None
     default_user: str = "local"
-    tasks: Path | None = None
+    directory: Path | None = None
     examples: Path | None = None
 
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=1, le=65_535)
+    auth: AuthSettings = Field(default_factory=NoAuth)
+    metrics_token: SecretStr | None = None
+
+    retention_days: float | None = Field(default=None, gt=0)
+    checkpoints_kept: int = Field(default=2, ge=1)
+
+    disconnect_grace_seconds: float = Field(default=30.0, ge=0)
+    disconnect_grace_openai_seconds: float = Field(default=0.0, ge=0)
 
     redis_url: str | None = Field(
         default=None, validation_alias=AliasChoices("REDIS_URL", "redis_url")
@@ -119,6 +132,12 @@ class Settings(BaseSettings):
     def is_loopback(self) -> bool:
         return self.host in {"127.0.0.1", "::1", "localhost"}
 
+    @property
+    def address(self) -> str:
+        """Where this machine itself reaches the server, as the beginning of a URL."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+
     @classmethod
     def load(cls, **overrides: object) -> Settings:
         """Read the environment.
@@ -135,6 +154,9 @@ class Settings(BaseSettings):
         except ValidationError as error:
             wrong = describe_validation(error)
             name, _, rest = wrong.field.partition(".")
+            if name == "auth":
+                # The mode is a choice among models and part of pydantic's path, not of the key's.
+                rest = ".".join(part for part in rest.split(".") if part not in MODES)
             variable = name if name.isupper() else f"MANTA_{name.upper()}"
             path = f"{variable}.{rest}" if rest else variable
             raise InvalidConfiguration(path, wrong.reason, wrong.mend) from error

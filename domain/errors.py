@@ -5,6 +5,8 @@ The tree::
     MantaError                     a failure of ours, with a stable code
     ├── InvalidInput               a caller's mistake: field, reason and mend
     │   └── InvalidConfiguration   an operator's mistake: the path of the key
+    ├── Unauthenticated            nobody knows who asks: no key, or one that is not valid
+    ├── Forbidden                  the caller is known and may not do this
     ├── NotFound                   it is not there, or not the caller's
     ├── ConversationBusy           another turn of the same conversation still runs
     ├── AllowanceExhausted         a budget ran out: which one, and whose
@@ -63,6 +65,22 @@ class InvalidConfiguration(InvalidInput):
     """A setting or a tenant file is wrong; ``field`` is the path of the key."""
 
     code = "invalid_configuration"
+
+
+class Unauthenticated(MantaError):
+    """A request without a valid key or token; ``code`` is OpenAI's."""
+
+    code = "invalid_api_key"
+
+
+class Forbidden(MantaError):
+    """The caller's key or token does not carry the ``permission`` that this needs."""
+
+    code = "permission_missing"
+    permission: str
+
+    def __init__(self, permission: str) -> None:
+        super().__init__(f"this needs the permission {permission}", permission=permission)
 
 
 class NotFound(MantaError):

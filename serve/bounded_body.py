@@ -110,8 +110,11 @@ def check_text(text: str, field: str) -> None:
 
 
 def check_conversation(value: str, field: str) -> str:
-    """A conversation's name: bounded, and without control characters."""
+    """A conversation's name: bounded, without control characters, and not one that every client
+    takes out of an address."""
     limit = POLICY.input.conversation_id_chars
+    if value in {".", ".."}:
+        raise InvalidInput(field, "means a folder in an address", "choose another name")
     if not value or len(value) > limit or not value.isprintable():
         raise InvalidInput(field, f"is not 1 to {limit} printable characters", "shorten it")
     return value

@@ -9,10 +9,23 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from domain.errors import InvalidInput, MantaError, NotFound
+from domain.errors import (
+    ConversationBusy,
+    Forbidden,
+    InvalidInput,
+    MantaError,
+    NotFound,
+    Unauthenticated,
+)
 
 log = logging.getLogger("manta.serve")
 BODY_TOO_LARGE = "body_too_large"
+STATUSES: dict[type[MantaError], int] = {
+    Unauthenticated: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    ConversationBusy: 409,
+}
 
 
 def error_object(
@@ -28,9 +41,12 @@ def error_response(error: MantaError) -> JSONResponse:
             error.message, "invalid_request_error", param=error.field, code=error.code
         )
         return JSONResponse(body, status_code=413 if error.code == BODY_TOO_LARGE else 400)
-    if isinstance(error, NotFound):
+    status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), None)
+    if status is not None:
         return JSONResponse(
-            error_object(error.message, "invalid_request_error", code=error.code), status_code=404
+            error_object(error.message, "invalid_request_error", code=error.code),
+            status_code=status,
+            headers={"WWW-Authenticate": "Bearer"} if status == 401 else None,
         )
     return JSONResponse(error_object(error.message, "server_error", code=error.code), 503)
 

@@ -11,7 +11,10 @@ from actors.role_handles import CellHandles, CrawlerHandle, PageCacheHandle, Ret
 from crawler.cache import PageCache
 from crawler.extract import ExtractedPage
 from crawler.pages import FetchedPage, PageRequest, PageValidators
+from domain.errors import NotFound
+from domain.outcomes import MemoryOutcome
 from domain.passages import Passage, ReadinessStatus
+from domain.records import Record, RecordFilters, RecordHit, RecordKind
 
 
 def passage(text: str, title: str = "Leave", chunk_id: str = "c1", score: float = 0.8) -> Passage:
@@ -29,10 +32,18 @@ def passage(text: str, title: str = "Leave", chunk_id: str = "c1", score: float 
 
 
 class FakeRetriever:
-    """Passages from a list; an error instead of them is raised."""
+    """Passages and records from lists; an error instead of them is raised.
 
-    def __init__(self, passages: Any = (), readiness: ReadinessStatus = "ready") -> None:
+    Records come in the order of the list, of the asked kind and without the excluded ids; what was
+    asked is in ``record_searches``, filters included, and is for the test to look at.
+    """
+
+    def __init__(
+        self, passages: Any = (), readiness: ReadinessStatus = "ready", records: Any = ()
+    ) -> None:
         self.passages = passages
+        self.records = records
+        self.record_searches: list[tuple[str, RecordKind, str, RecordFilters, int, Any]] = []
         self.status = readiness
         self.searched: list[tuple[str, str, int]] = []
         self.asked: list[tuple[str, bool]] = []
@@ -42,6 +53,30 @@ class FakeRetriever:
         if isinstance(self.passages, Exception):
             raise self.passages
         return list(self.passages)[:limit]
+
+    async def search_records(
+        self,
+        tenant: str,
+        kind: RecordKind,
+        query: str,
+        filters: RecordFilters,
+        limit: int,
+        exclude: tuple[str, ...],
+    ) -> list[RecordHit]:
+        self.record_searches.append((tenant, kind, query, filters, limit, exclude))
+        if isinstance(self.records, Exception):
+            raise self.records
+        found = [each for each in self.records if each.kind == kind and each.id not in exclude]
+        return [RecordHit(record=each, score=0.8) for each in found[:limit]]
+
+    async def record(self, tenant: str, kind: RecordKind, record_id: str) -> Record:
+        if isinstance(self.records, Exception):
+            raise self.records
+        for each in self.records:
+            if (each.kind, each.id) == (kind, record_id):
+                found: Record = each
+                return found
+        raise NotFound("the record")
 
     async def readiness(self, tenant: str, enabled: bool) -> ReadinessStatus:
         self.asked.append((tenant, enabled))
@@ -140,12 +175,42 @@ class FakeRunner:
             self.cleaned += 1
 
 
+class FakeMemory:
+    """A memory role: one scripted outcome a call, errors are raised, a number is waited for first.
+    Without a script it changes nothing."""
+
+    def __init__(self, *outcomes: Any, seconds: float = 0.0) -> None:
+        self.outcomes = list(outcomes)
+        self.calls: list[tuple[Any, ...]] = []
+        self.cancelled = 0
+        self._seconds = seconds
+
+    async def update(self, *args: Any) -> MemoryOutcome:
+        self.calls.append(args)
+        try:
+            await asyncio.sleep(self._seconds)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        outcome = self.outcomes.pop(0) if self.outcomes else MemoryOutcome()
+        if isinstance(outcome, Exception):
+            raise outcome
+        kept: MemoryOutcome = outcome
+        return kept
+
+
 def cell_of(
-    guardrail: Any, supervisor: Any, career_chat: Any, researcher: Any, task_guidance: Any = None
+    guardrail: Any,
+    supervisor: Any,
+    career_chat: Any,
+    researcher: Any,
+    task_guidance: Any = None,
+    memory: Any = None,
 ) -> CellHandles:
     """The handles of a turn over fake roles in this process."""
     roles = {
         "guardrail": guardrail,
+        "memory": memory or FakeMemory(),
         "supervisor": supervisor,
         "career_chat": career_chat,
         "task_guidance": task_guidance or FakeRunner(),

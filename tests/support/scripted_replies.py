@@ -22,7 +22,7 @@ class Calls:
     text: str = ""
 
 
-def call(name: str, **arguments: Any) -> Calls:
+def call(name: str, /, **arguments: Any) -> Calls:
     return Calls(((name, arguments),))
 
 

@@ -37,7 +37,7 @@ def settings_for(**overrides: Any) -> Settings:
         "tenants": DEMO / "tenants",
         "default_tenant": "tidewater",
         "default_user": "ana",
-        "tasks": DEMO / "tasks.jsonl",
+        "directory": DEMO / "directory",
         "examples": DEMO / "examples.json",
         **overrides,
     }

@@ -207,6 +207,8 @@ def said(content: Any) -> list[dict[str, Any]]:
         ({"forwardedProps": {"locale": ["en"]}}, "forwardedProps.locale"),
         ({"forwardedProps": {"agent": "barista"}}, "forwardedProps.agent"),
         ({"forwardedProps": {"agent": ["career_chat"]}}, "forwardedProps.agent"),
+        ({"forwardedProps": {"interrupts": "yes"}}, "forwardedProps.interrupts"),
+        ({"forwardedProps": {"interrupts": 1}}, "forwardedProps.interrupts"),
     ],
 )
 async def test_bad_input_is_refused_by_its_name_and_starts_no_turn(

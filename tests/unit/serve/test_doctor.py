@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from config.settings import Settings
-from config.tenants import TenantDirectory
+from config.tenants import SPECIALISTS, TenantDirectory
 from domain.errors import InvalidConfiguration
-from retrieval.directory import FileTaskDirectory
+from retrieval.file_directory import FileDirectory
 from serve.demo import SITE, TENANT, USER, demo_settings, demo_site
 from serve.doctor import examine
 from serve.page_routes import load_examples
-from serve.start_checks import check_loopback, check_port
+from serve.start_checks import check_loopback, check_port, check_start
 
 
 def free_port(family: socket.AddressFamily = socket.AF_INET, host: str = "127.0.0.1") -> int:
@@ -50,7 +50,8 @@ def test_a_sound_installation_has_nothing_wrong(tmp_path: Path) -> None:
     text = "\n".join(found)
     for what in ("ray", "redis: embedded", "milvus: embedded", "offline", "placement per_role"):
         assert what in text
-    assert "tenant acme: career_chat, task_guidance; no documents; 0 web sources" in text
+    specialists = ", ".join(SPECIALISTS)
+    assert f"tenant acme: {specialists}; no documents; 0 web sources" in text
 
 
 def test_the_doctor_starts_nothing(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ SOURCE = {"url": "http://a.example/hr/", "allowed_path_prefixes": ["/hr"]}
         ({"redis_url": "redis://127.0.0.1:1/0"}, "wrong  redis"),
         ({"milvus_uri": "http://127.0.0.1:1"}, "wrong  milvus"),
         ({"host": "0.0.0.0"}, "wrong  address"),
-        ({"tasks": Path("gone.jsonl")}, "wrong  tasks"),
+        ({"directory": Path("gone")}, "wrong  directory"),
         ({"examples": Path("gone.json")}, "wrong  examples"),
     ],
 )
@@ -132,6 +133,18 @@ def test_a_model_without_a_price_and_a_dialled_address_are_noted(tmp_path: Path)
     assert "k-secret" not in text
 
 
+def test_the_way_of_authentication_is_told_without_its_secret(tmp_path: Path) -> None:
+    folder = tenants(tmp_path)
+    assert "ok     auth: none, whoever reaches the address is believed" in lines(folder)
+    token = {"mode": "jwt", "issuer": "https://i/", "audience": "a", "algorithms": ["HS256"]}
+    found = lines(folder, auth={**token, "secret": "s" * 32}, host="0.0.0.0")
+    assert wrong(found) == []
+    assert "ok     auth: tokens of https://i/ (HS256, a shared secret)" in found
+    assert "s" * 32 not in "\n".join(found)
+    (line,) = wrong(lines(folder, auth={"mode": "api_keys", "keys": tmp_path / "gone"}))
+    assert line.startswith("wrong  auth: MANTA_AUTH.keys")
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1"])
 def test_without_authentication_only_loopback_is_served(host: str) -> None:
     with pytest.raises(InvalidConfiguration) as caught:
@@ -142,6 +155,14 @@ def test_without_authentication_only_loopback_is_served(host: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
 def test_loopback_may_be_served(host: str) -> None:
     check_loopback(Settings.load(host=host))
+
+
+def test_a_wrong_line_of_the_directory_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "tasks.jsonl").write_text('{"tenant": "acme", "user": "ana", "id": "T-1"}')
+    settings = Settings.load(tenants=tenants(tmp_path), directory=tmp_path)
+    with pytest.raises(InvalidConfiguration) as caught:
+        check_start(settings, TenantDirectory.load(settings.tenants))
+    assert caught.value.field.endswith("tasks.jsonl, line 1: title")
 
 
 def test_a_free_port_of_ipv6_loopback_is_free() -> None:
@@ -159,7 +180,7 @@ def test_the_demos_settings_load() -> None:
     assert len(directory) == 2
     assert directory.get(TENANT).chatbot.rag.enabled
     assert load_examples(settings)[TENANT]
-    assert FileTaskDirectory(settings.tasks)._tasks[(TENANT, USER)]
+    assert FileDirectory(settings.directory, settings.data)._tasks[(TENANT, USER)]
 
 
 def test_the_demos_site_is_served_on_loopback_and_stops() -> None:
