@@ -62,15 +62,23 @@ def ask(
 
 @cli.command()
 def index(
-    path: Path,
+    path: Annotated[Path, typer.Argument(help="A folder of documents, or a file of records.")],
     tenant: Tenant,
+    records: Annotated[
+        str | None,
+        typer.Option(help="What the file holds: opportunities, trainings, people, occupations."),
+    ] = None,
     demo: Demo = False,
     no_ray: Annotated[bool, typer.Option("--no-ray", help="Convert in this process.")] = False,
 ) -> None:
-    """Index a folder of documents: what is new is added, what is gone is removed."""
-    from serve.indexing import index_folder
+    """Index a folder of documents, or a JSON Lines file of records: what is new is added, what is
+    gone is removed."""
+    from serve.indexing import index_folder, index_records
 
-    if not index_folder(_settings(demo), path, tenant, use_ray=not no_ray):
+    settings = _settings(demo)
+    if records is not None:
+        index_records(settings, records, path, tenant)
+    elif not index_folder(settings, path, tenant, use_ray=not no_ray):
         raise typer.Exit(1)
 
 
@@ -85,6 +93,24 @@ def doctor(demo: Demo = False) -> None:
         sound = sound and not line.startswith("wrong")
     if not sound:
         raise typer.Exit(1)
+
+
+@cli.command()
+def key(
+    tenant: Tenant,
+    user: Annotated[
+        str | None, typer.Option(help="The one person it stands for; without, any of the tenant.")
+    ] = None,
+    permission: Annotated[
+        list[str] | None, typer.Option(help="chat, history, administration; may be repeated.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--id", help="What the entry is called.")] = None,
+) -> None:
+    """Make an API key: shown once, with the entry that the file of keys needs."""
+    from serve.key_command import make_key
+
+    for line in make_key(tenant, user, permission, name):
+        print(line)
 
 
 def _settings(demo: bool, **overrides: Any) -> Settings:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ray import serve
 
+from config.auth import NoAuth
 from config.reachability import check_milvus, check_redis
 from config.settings import Settings
 from config.tenants import TenantDirectory
@@ -30,4 +31,26 @@ def build(args: dict[str, Any]) -> serve.Application:
     check_milvus(settings.milvus_uri or "", settings.milvus_secret)
     tenants = TenantDirectory.load(settings.tenants)
     check_start(settings, tenants)
+    check_listening(settings, listening_host())
     return application(settings, tenants)
+
+
+def listening_host() -> str | None:
+    """The host of Serve's ``http_options``, which decide on a cluster; ``None`` when Serve does
+    not run."""
+    from ray.serve.context import _get_global_client
+
+    client = _get_global_client(raise_if_no_controller_running=False)
+    return None if client is None else str(client.http_config.host)
+
+
+def check_listening(settings: Settings, host: str | None) -> None:
+    """Raises InvalidConfiguration for a cluster that listens beyond loopback and believes
+    everybody."""
+    named = settings if host is None else settings.model_copy(update={"host": host})
+    if isinstance(settings.auth, NoAuth) and not named.is_loopback:
+        raise InvalidConfiguration(
+            "http_options.host",
+            f"{host} is not loopback, and requests are not authenticated",
+            "use 127.0.0.1, or authenticate requests with MANTA_AUTH",
+        )

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib import metadata
 
+from config.auth import ApiKeyAuth, JwtAuth, NoAuth
 from config.embedded import running
 from config.reachability import check_milvus, check_redis
 from config.settings import Settings
 from config.tenants import TenantDirectory
 from domain.errors import MantaError
-from retrieval.directory import FileTaskDirectory
+from retrieval.file_directory import FileDirectory
 from serve.page_routes import load_examples
-from serve.start_checks import check_default_tenant, check_loopback, check_port, check_tenant
+from serve.start_checks import (
+    check_auth,
+    check_default_tenant,
+    check_loopback,
+    check_port,
+    check_tenant,
+)
 
 
 def examine(settings: Settings) -> Iterator[str]:
@@ -21,14 +28,16 @@ def examine(settings: Settings) -> Iterator[str]:
         yield f"ok     {name} {metadata.version(name)}"
     yield from _stores(settings)
     yield from _models(settings)
-    yield from _checked("address", f"http://{settings.host}:{settings.port}/", _address(settings))
+    yield from _checked("address", settings.address, _address(settings))
     yield f"ok     placement {settings.placement}, {settings.crawlers} crawlers a cell"
     yield f"ok     replicas {settings.replicas_min} to {settings.replicas_max}"
     for where, target in settings.connect_to.items():
         yield f"note   {where} is dialled at {target} (MANTA_CONNECT_TO)"
     yield from _tenants(settings)
-    tasks, examples = str(settings.tasks or "none"), str(settings.examples or "none")
-    yield from _checked("tasks", tasks, lambda: FileTaskDirectory(settings.tasks))
+    directory, examples = str(settings.directory or "none"), str(settings.examples or "none")
+    yield from _checked(
+        "directory", directory, lambda: FileDirectory(settings.directory, settings.data)
+    )
     yield from _checked("examples", examples, lambda: load_examples(settings))
 
 
@@ -82,6 +91,7 @@ def _tenants(settings: Settings) -> Iterator[str]:
         yield f"wrong  tenants: {error.message}"
         return
     default = settings.default_tenant or "none, every request names its own"
+    yield from _checked("auth", _auth(settings), lambda: check_auth(settings, tenants))
     yield from _checked("default tenant", default, lambda: check_default_tenant(settings, tenants))
     for tenant in tenants:
         specialists = ", ".join(tenant.enabled_specialists()) or "no specialist"
@@ -93,6 +103,17 @@ def _tenants(settings: Settings) -> Iterator[str]:
             f"{tenant.tenant} can be served",
             lambda tenant=tenant: check_tenant(tenant),  # type: ignore[misc]
         )
+
+
+def _auth(settings: Settings) -> str:
+    match settings.auth:
+        case ApiKeyAuth() as auth:
+            return f"API keys of {auth.keys}"
+        case JwtAuth() as auth:
+            source = auth.jwks_url or "a shared secret"
+            return f"tokens of {auth.issuer} ({', '.join(auth.algorithms)}, {source})"
+        case NoAuth():
+            return "none, whoever reaches the address is believed"
 
 
 def _checked(what: str, value: str, check: Callable[[], object]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from config.embedded import stores
 from config.settings import Settings
 from config.tenants import TenantDirectory
 from domain.errors import Unavailable
-from serve.demo import FOLDER, TENANT, demo_site
+from serve.demo import demo_site, index_demo
 from serve.local_ray import local_ray
 from serve.start_checks import check_port, check_start
 
@@ -86,9 +86,7 @@ def _start(
         }
     )
     if demo:
-        from serve.indexing import index_with_bar
-
-        index_with_bar(settings, FOLDER / "documents", TENANT, urls.milvus_uri, use_ray=False)
+        index_demo(settings, urls.milvus_uri)
     print("starting Ray and the chat ...", flush=True)
     stack.enter_context(local_ray(dashboard=True))
     stop.install()
@@ -115,7 +113,7 @@ def _await_ready(settings: Settings) -> None:
     """Poll the probe, which asks every role."""
     import httpx
 
-    url = f"http://{settings.host}:{settings.port}/readyz"
+    url = f"{settings.address}readyz"
     with httpx.Client(trust_env=False, timeout=10.0) as client:
         for _ in range(int(READY_SECONDS / 0.25)):
             try:
@@ -129,6 +127,6 @@ def _await_ready(settings: Settings) -> None:
 
 
 def _greet(settings: Settings) -> None:
-    print(f"\nManta is ready: http://{settings.host}:{settings.port}/", flush=True)
+    print(f"\nManta is ready: {settings.address}", flush=True)
     print(f'Try: "{EXAMPLE}"', flush=True)
     print("Ctrl-C stops everything.", flush=True)

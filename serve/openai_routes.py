@@ -11,22 +11,24 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from config.tenants import TenantConfig
+from domain.answers import Reply
 from domain.errors import ConversationBusy, NotFound
 from domain.events import (
     Activity,
     Comment,
     Event,
+    PauseAbandoned,
     StepFinished,
     StepStarted,
     TextDelivered,
     TextDelta,
     TurnFinished,
+    TurnPaused,
     TurnStopped,
 )
 from serve.bounded_body import check_conversation, read_json, validated
 from serve.errors import stopped_object
 from serve.gateway import Gateway, TurnRequest
-from serve.identity import identify
 from serve.openai_schemas import (
     MODEL,
     ChatCompletionRequest,
@@ -35,7 +37,7 @@ from serve.openai_schemas import (
     reply_fields,
     usage,
 )
-from serve.turn_stream import SSE_HEADERS, kept_alive, last_event
+from serve.turn_stream import SSE_HEADERS, kept_alive, last_event, said
 
 CLIENT_GONE = 499
 """Nobody reads this status; it is what access logs commonly show for a client that left."""
@@ -48,20 +50,20 @@ def openai_routes(gateway: Gateway) -> APIRouter:
 
     @routes.get("/v1/models")
     async def models(request: Request) -> dict[str, Any]:
-        identity = identify(request, gateway.settings, gateway.tenants)
+        identity = await gateway.authenticator.identify(request, "chat")
         names = _model_names(gateway.tenants.get(identity.tenant))
         return {"object": "list", "data": [_model(name) for name in names]}
 
     @routes.get("/v1/models/{name:path}")
     async def model(name: str, request: Request) -> dict[str, Any]:
-        identity = identify(request, gateway.settings, gateway.tenants)
+        identity = await gateway.authenticator.identify(request, "chat")
         if name not in _model_names(gateway.tenants.get(identity.tenant)):
             raise NotFound("the model")
         return _model(name)
 
     @routes.post("/v1/chat/completions")
     async def chat_completions(request: Request) -> Response:
-        identity = identify(request, gateway.settings, gateway.tenants)
+        identity = await gateway.authenticator.identify(request, "chat")
         body = validated(ChatCompletionRequest, await read_json(request))
         conversation = body.metadata.get("conversation")
         if conversation is not None:
@@ -74,6 +76,7 @@ def openai_routes(gateway: Gateway) -> APIRouter:
             entry=body.entry(),
             locale=body.locale(),
             run_id=run_id,
+            grace_seconds=gateway.settings.disconnect_grace_openai_seconds,
         )
         gateway.check_entry(turn)
         if body.stream:
@@ -83,8 +86,8 @@ def openai_routes(gateway: Gateway) -> APIRouter:
             event = await last_event(pump, request)
         if event is None:
             return Response(status_code=CLIENT_GONE)
-        if isinstance(event, TurnFinished):
-            return JSONResponse(completion(run_id, body.model, event.reply))
+        if isinstance(event, TurnFinished | TurnPaused):
+            return JSONResponse(completion(run_id, body.model, said(event)))
         status = 409 if event.code == ConversationBusy.code else 503
         return JSONResponse(stopped_object(event.message, event.code), status_code=status)
 
@@ -113,22 +116,29 @@ async def _stream(
                 continue
             for item in _chunks(event, run_id, body.model):
                 yield _line(item)
-            if include_usage and isinstance(event, TurnFinished):
+            if include_usage and isinstance(event, TurnFinished | TurnPaused):
                 final = chunk(run_id, body.model, {}, usage=usage(event.reply))
                 yield _line({**final, "choices": []})
     yield "data: [DONE]\n\n"
 
 
 def _chunks(event: Event, run_id: str, model: str) -> list[dict[str, Any]]:
-    if isinstance(event, TextDelta | TextDelivered):
-        return [chunk(run_id, model, {"content": event.text})]
-    if isinstance(event, TurnFinished):
-        return [chunk(run_id, model, {}, "stop", manta={"reply": reply_fields(event.reply)})]
-    if isinstance(event, TurnStopped):
-        return [stopped_object(event.message, event.code)]
-    if isinstance(event, StepStarted | StepFinished | Activity | Comment):
-        return [chunk(run_id, model, {}, manta={"event": event.model_dump(mode="json")})]
-    return []
+    match event:
+        case TextDelta() | TextDelivered():
+            return [chunk(run_id, model, {"content": event.text})]
+        case TurnPaused():
+            asked = chunk(run_id, model, {"content": event.pause.text})
+            return [asked, _end(event.reply, run_id, model)]
+        case TurnFinished():
+            return [_end(event.reply, run_id, model)]
+        case TurnStopped():
+            return [stopped_object(event.message, event.code)]
+        case StepStarted() | StepFinished() | Activity() | Comment() | PauseAbandoned():
+            return [chunk(run_id, model, {}, manta={"event": event.model_dump(mode="json")})]
+
+
+def _end(reply: Reply, run_id: str, model: str) -> dict[str, Any]:
+    return chunk(run_id, model, {}, "stop", manta={"reply": reply_fields(reply)})
 
 
 def _line(item: dict[str, Any]) -> str:

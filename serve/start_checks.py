@@ -4,30 +4,44 @@ from __future__ import annotations
 
 import socket
 
+from config.auth import ApiKeyAuth, NoAuth, load_keys
 from config.settings import Settings
 from config.tenants import TenantConfig, TenantDirectory
 from crawler.scope import WebSource, admit_source
 from domain.errors import InvalidConfiguration, PageRejected
+from retrieval.file_directory import FileDirectory
+from serve.authentication import check_tenants
 from serve.page_routes import load_examples
 
 
 def check_start(settings: Settings, tenants: TenantDirectory) -> None:
     """All checks that do not look at the machine."""
     check_loopback(settings)
+    check_auth(settings, tenants)
     check_default_tenant(settings, tenants)
     for tenant in tenants:
         check_tenant(tenant)
     load_examples(settings)
+    FileDirectory(settings.directory, settings.data)
 
 
 def check_loopback(settings: Settings) -> None:
     """Without authentication the server listens on loopback only."""
-    if not settings.is_loopback:
+    if isinstance(settings.auth, NoAuth) and not settings.is_loopback:
         raise InvalidConfiguration(
             "MANTA_HOST",
             f"{settings.host} is not loopback, and requests are not authenticated",
-            "use 127.0.0.1 and put an authenticating proxy in front",
+            "use 127.0.0.1, or authenticate requests with MANTA_AUTH",
         )
+
+
+def check_auth(settings: Settings, tenants: TenantDirectory) -> int | None:
+    """The file of API keys can be read, and its tenants exist; how many keys there are."""
+    if not isinstance(settings.auth, ApiKeyAuth):
+        return None
+    keys = load_keys(settings.auth.keys)
+    check_tenants(settings.auth, keys, tenants)
+    return len(keys)
 
 
 def check_default_tenant(settings: Settings, tenants: TenantDirectory) -> None:
