@@ -34,7 +34,7 @@ def placement_groups(settings: Settings) -> tuple[tuple[str, tuple[str, ...]], .
     names = role_names(settings)
     if settings.placement == "per_role":
         return tuple((name, (name,)) for name in names)
-    light = ("guardrail", "supervisor", *SPECIALISTS)
+    light = ("guardrail", "memory", "supervisor", *SPECIALISTS)
     heavy = tuple((name, (name,)) for name in names if name not in light)
     return (*heavy, ("conversation", light))
 

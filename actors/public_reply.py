@@ -48,6 +48,7 @@ class PublicReplyMiddleware(AgentMiddleware[AgentState[Any], SpecialistRun]):
         handler: Callable[[ModelRequest[SpecialistRun]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         run = request.runtime.context
+        run.meter.take("model_calls")
         offered = [tool for tool in request.tools if _name(tool) in run.offered]
         if offered:
             with model_failures():
@@ -82,6 +83,7 @@ class PublicReplyMiddleware(AgentMiddleware[AgentState[Any], SpecialistRun]):
         name = request.tool_call["name"]
         run = cast(SpecialistRun, request.runtime.context)
         if name in run.offered:
+            run.meter.take("tool_calls")
             return await handler(request)
         return ToolMessage(
             json.dumps({"error": "tool_not_available"}),

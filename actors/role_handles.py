@@ -15,8 +15,15 @@ from domain.answers import KnowledgeAnswer
 from domain.errors import MantaError
 from domain.events import Event
 from domain.messages import Message
-from domain.outcomes import GateOutcome, RoutingOutcome, SpecialistOutcome
+from domain.outcomes import (
+    GateOutcome,
+    MemoryOutcome,
+    RoutingOutcome,
+    SpecialistOutcome,
+    Summary,
+)
 from domain.passages import Passage, Readiness, ReadinessStatus
+from domain.preferences import Fact
 from domain.records import Record, RecordFilters, RecordHit, RecordKind
 from domain.requests import RequestContext, SpecialistRequest
 
@@ -55,12 +62,39 @@ class SupervisorHandle:
         self,
         context: RequestContext,
         tenant: TenantConfig,
-        messages: tuple[Message, ...],
+        completed: tuple[Message, ...],
+        current: tuple[Message, ...],
+        summary: Summary | None,
         active_agent: str | None,
-        seconds: float = POLICY.nodes.supervisor_decision,
+        seconds: float = POLICY.nodes.supervisor,
     ) -> RoutingOutcome:
         outcome: RoutingOutcome = await self._port.call(
-            "decide", context, tenant, messages, active_agent, seconds=seconds
+            "decide",
+            context,
+            tenant,
+            completed,
+            current,
+            summary,
+            active_agent,
+            seconds=seconds,
+        )
+        return outcome
+
+
+class MemoryHandle:
+    def __init__(self, port: Port) -> None:
+        self._port = port
+
+    async def update(
+        self,
+        context: RequestContext,
+        tenant: TenantConfig,
+        messages: tuple[Message, ...],
+        known: tuple[Fact, ...],
+        seconds: float = POLICY.nodes.memory,
+    ) -> MemoryOutcome:
+        outcome: MemoryOutcome = await self._port.call(
+            "update", context, tenant, messages, known, seconds=seconds
         )
         return outcome
 
@@ -197,6 +231,7 @@ class CellHandles:
     """The roles that a turn calls. What they call themselves is their own business."""
 
     guardrail: GuardrailHandle
+    memory: MemoryHandle
     supervisor: SupervisorHandle
     specialists: dict[str, SpecialistHandle]
     researcher: ResearcherHandle
@@ -206,6 +241,7 @@ class CellHandles:
     def over(cls, ports: dict[str, Port], specialists: tuple[str, ...]) -> CellHandles:
         return cls(
             guardrail=GuardrailHandle(ports["guardrail"]),
+            memory=MemoryHandle(ports["memory"]),
             supervisor=SupervisorHandle(ports["supervisor"]),
             specialists={name: SpecialistHandle(name, ports[name]) for name in specialists},
             researcher=ResearcherHandle(ports["researcher"]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from actors.handles import Port
 from actors.role_handles import CrawlerHandle, PageCacheHandle, RetrieverHandle
@@ -18,15 +18,19 @@ from config.settings import Settings
 from config.tenants import SPECIALISTS
 from providers.build import build_models
 from providers.interface import Models
+from retrieval.directories import TenantDirectories
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
 
 log = logging.getLogger("manta.actors")
 
 PAGE_CACHE = "page_cache"
 NEEDS: dict[str, tuple[str, ...]] = {
     "guardrail": (),
+    "memory": (),
     "supervisor": (),
-    "career_chat": ("retriever",),
-    "task_guidance": ("retriever",),
+    **dict.fromkeys(SPECIALISTS, ("retriever",)),
     "researcher": ("retriever", "crawler", PAGE_CACHE),
     "retriever": (),
     "crawler": (),
@@ -45,9 +49,23 @@ class ProcessResources:
     def models(self) -> Models:
         return build_models(self.settings)
 
+    @cached_property
+    def directories(self) -> TenantDirectories:
+        return TenantDirectories(self.settings)
+
+    @cached_property
+    def redis(self) -> Redis:
+        from retrieval.redis_client import open_redis
+
+        return open_redis(self.settings.redis_url or "")
+
     async def close(self) -> None:
         if "models" in self.__dict__:
             await self.models.close()
+        if "directories" in self.__dict__:
+            await self.directories.close()
+        if "redis" in self.__dict__:
+            await self.redis.aclose()
 
 
 def crawler_names(settings: Settings) -> tuple[str, ...]:
@@ -61,6 +79,7 @@ def role_names(settings: Settings) -> tuple[str, ...]:
         *crawler_names(settings),
         "researcher",
         "guardrail",
+        "memory",
         "supervisor",
         *SPECIALISTS,
     )
@@ -86,20 +105,14 @@ def build_role(name: str, resources: ProcessResources, ports: Mapping[str, Port]
         from actors.supervisor import Supervisor
 
         return Supervisor(resources.models, settings)
-    if name == "career_chat":
-        from actors.career_chat import CareerChat
+    if name == "memory":
+        from actors.memory import Memory
 
-        return CareerChat(resources.models, settings, RetrieverHandle(ports["retriever"]))
-    if name == "task_guidance":
-        from actors.task_guidance import TaskGuidance
-        from retrieval.directory import FileTaskDirectory
+        return Memory(resources.models, settings)
+    if name in SPECIALISTS:
+        from actors.specialists import build_specialist
 
-        return TaskGuidance(
-            resources.models,
-            settings,
-            RetrieverHandle(ports["retriever"]),
-            FileTaskDirectory(settings.tasks),
-        )
+        return build_specialist(name, resources, RetrieverHandle(ports["retriever"]))
     if name == "researcher":
         from actors.researcher import Researcher
 
@@ -112,12 +125,14 @@ def build_role(name: str, resources: ProcessResources, ports: Mapping[str, Port]
         )
     if name == "retriever":
         from actors.retriever import Retriever
-        from retrieval.search import DocumentSearch
+        from retrieval.records.store import RecordStore
         from retrieval.store import PassageStore
 
         embedder = resources.models.embedder
-        store = PassageStore(settings.milvus_uri or "", embedder, token=settings.milvus_secret)
-        return Retriever(store, DocumentSearch(store, embedder), embedder)
+        where, token = settings.milvus_uri or "", settings.milvus_secret
+        return Retriever(
+            PassageStore(where, embedder, token), RecordStore(where, embedder, token), embedder
+        )
     if name == PAGE_CACHE:
         from crawler.cache import PageCache
 

@@ -9,30 +9,27 @@ from datetime import date
 from typing import Any, cast
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import (
-    ClearToolUsesEdit,
-    ContextEditingMiddleware,
-    ModelCallLimitMiddleware,
-    ToolCallLimitMiddleware,
-)
 from langchain.agents.middleware.model_call_limit import ModelCallLimitExceededError
-from langchain_core.messages import AIMessageChunk, BaseMessage, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.messages import AIMessageChunk, BaseMessage
 from langgraph.graph.state import CompiledStateGraph
 
 from actors.coalesce import coalesced
 from actors.conversation import bounded_history, from_langchain
-from actors.public_reply import PublicReplyMiddleware
+from actors.pausing import handoff_call, split_pause, taken_up
+from actors.specialist_limits import limiting_middleware
 from actors.specialist_run import SpecialistRun
+from actors.tool_errors import recovered
+from actors.toolbox import Toolbox
 from config import prompt_files
 from config.policy import POLICY
 from config.settings import Settings
 from config.tenants import SpecialistName, TenantConfig
+from domain.budgets import Meter
 from domain.errors import AllowanceExhausted, ModelUnavailable
 from domain.events import Activity, Event, TextDelivered, TextDelta
 from domain.messages import Message
 from domain.outcomes import Handoff, SpecialistOutcome
-from domain.requests import RequestContext
+from domain.requests import RequestContext, SpecialistRequest
 from providers.build import model_name
 from providers.interface import PUBLIC_TAG, Models, Task
 from providers.labelled_data import labelled
@@ -42,26 +39,19 @@ log = logging.getLogger("manta.specialist")
 
 
 class Specialist:
-    """One specialist: a prompt, its business tools, and the loop with its limits.
+    """One specialist: a prompt, its tools, and the loop with its limits.
 
     A compiled agent is built once a model and kept, because building costs as much as running.
     """
 
     def __init__(
-        self,
-        name: SpecialistName,
-        tools: Sequence[BaseTool],
-        models: Models,
-        settings: Settings,
-        *,
-        handoff_tool: str | None = None,
+        self, name: SpecialistName, toolbox: Toolbox, models: Models, settings: Settings
     ) -> None:
         self.name = name
         self._task: Task = f"manta.{name}"  # type: ignore[assignment]
-        self._tools = tuple(tools)
+        self._toolbox = toolbox
         self._models = models
         self._settings = settings
-        self._handoff_tool = handoff_tool
         self._agents: dict[str, CompiledStateGraph[Any, SpecialistRun, Any, Any]] = {}
 
     async def prepare(self) -> None:
@@ -73,7 +63,7 @@ class Specialist:
         self,
         context: RequestContext,
         tenant: TenantConfig,
-        messages: tuple[Message, ...],
+        request: SpecialistRequest,
         *,
         withheld: frozenset[str] = frozenset(),
         facts: dict[str, Any] | None = None,
@@ -81,7 +71,6 @@ class Specialist:
         """Run the loop; yield public events and, last, the outcome.
 
         Args:
-            messages: the conversation, the current user message included.
             withheld: tools not offered in this invocation.
             facts: further request data for the prompt.
 
@@ -93,29 +82,68 @@ class Specialist:
         run = SpecialistRun(
             context=context,
             tenant=tenant,
-            offered=self._offered(tenant) - withheld,
+            request=request,
+            offered=self._offered(tenant, request) - withheld,
             public_model=self._models.chat(model, self._task, public=True),
+            meter=Meter(context.budget, "the request"),
         )
-        meter = CallMeter(self._task, self._settings.prices, context.request_id)
-        request = labelled(
-            "request",
-            {"language": context.locale, "date": date.today().isoformat(), **(facts or {})},
-        )
-        prompt: list[BaseMessage] = [request, *bounded_history(messages)]
         yield Activity(code="writing_reply", agent=self.name)
-        async with aclosing(coalesced(self._loop(run, model, prompt, meter))) as items:
+        resolved: tuple[Message, ...] = ()
+        if request.resumption is not None:
+            resolved, again = taken_up(request.resumption, await self._continued(run))
+            if again is not None:
+                yield SpecialistOutcome(messages=(), pause=again)
+                return
+        meter = CallMeter(self._task, self._settings.prices, context.request_id)
+        prompt = self._prompt(context, request, resolved, facts or {})
+        async with aclosing(coalesced(self._loop(run, model, prompt, resolved, meter))) as items:
             async for item in items:
                 yield item
 
+    async def _continued(self, run: SpecialistRun) -> tuple[str, dict[str, Any] | None]:
+        """Take up the paused call; the tool itself is not called again."""
+        resumption = run.request.resumption
+        assert resumption is not None
+        continuation = self._toolbox.continuations[resumption.pause.tool]
+        try:
+            return await continuation(run, resumption)
+        except Exception as error:
+            text = recovered(error) if self._toolbox.recovers else None
+            if text is None:
+                raise
+            return text, None
+
+    def _prompt(
+        self,
+        context: RequestContext,
+        request: SpecialistRequest,
+        resolved: tuple[Message, ...],
+        facts: dict[str, Any],
+    ) -> list[BaseMessage]:
+        """Request data first, all of it labelled and untrusted, then the conversation's view."""
+        about = {"language": context.locale, "date": date.today().isoformat(), **facts}
+        prompt: list[BaseMessage] = [labelled("request", about)]
+        if request.facts:
+            known = [fact.model_dump(mode="json") for fact in request.facts]
+            prompt.append(labelled("preferences", known))
+        if request.summary is not None:
+            prompt.append(labelled("summary", request.summary.text))
+        return [*prompt, *bounded_history((*request.messages, *resolved), self._toolbox.names)]
+
     async def _loop(
-        self, run: SpecialistRun, model: str, prompt: list[BaseMessage], meter: CallMeter
+        self,
+        run: SpecialistRun,
+        model: str,
+        prompt: list[BaseMessage],
+        resolved: tuple[Message, ...],
+        meter: CallMeter,
     ) -> AsyncGenerator[Event | SpecialistOutcome, None]:
         streamed = False
         final: list[BaseMessage] = []
         try:
             async for mode, item in self._agent(model).astream(
                 {"messages": prompt},
-                {"callbacks": [meter], "recursion_limit": 8 * POLICY.specialist.model_calls},
+                {"callbacks": [meter], "recursion_limit": 10 * POLICY.specialist.model_calls},
                 context=run,
                 stream_mode=["messages", "custom", "values"],
             ):
@@ -131,81 +159,72 @@ class Specialist:
         except ModelCallLimitExceededError as error:
             limit = POLICY.specialist.model_calls
             raise AllowanceExhausted("model_calls", limit, self.name) from error
-        outcome = self._outcome(final[len(prompt) :], meter)
-        if not streamed and not outcome.handoff:
+        outcome = self._outcome(final[len(prompt) :], resolved, meter)
+        if not streamed and outcome.text:
             yield TextDelivered(agent=self.name, text=outcome.text)
         yield outcome
 
-    def _outcome(self, added: Sequence[BaseMessage], meter: CallMeter) -> SpecialistOutcome:
-        messages = from_langchain(added)
-        asking = next(
-            (index for index, m in reversed(list(enumerate(messages))) if m.role == "assistant"), 0
-        )
-        for call in messages[asking].tool_calls if messages else ():
-            if call.name == self._handoff_tool and _recorded(added, call.id):
-                # The tool only recorded the transition: its result is what the research gives.
-                # Whatever else that message asked for is dropped, one handoff is one call.
-                only = messages[asking].model_copy(update={"tool_calls": (call,)})
-                return SpecialistOutcome(
-                    messages=(*messages[:asking], only),
-                    handoff=Handoff(
-                        call_id=call.id, question=str(call.arguments.get("question", ""))
-                    ),
-                    spent=meter.spent,
-                )
+    def _outcome(
+        self, added: Sequence[BaseMessage], resolved: tuple[Message, ...], meter: CallMeter
+    ) -> SpecialistOutcome:
+        kept, pause = split_pause(added, self.name)
+        messages = from_langchain(kept)
+        if pause is not None:
+            return SpecialistOutcome(
+                messages=(*resolved, *messages), pause=pause, spent=meter.spent
+            )
+        handoff = handoff_call(added)
+        if handoff is not None:
+            return SpecialistOutcome(
+                messages=(*resolved, *_until_call(messages, handoff)),
+                handoff=_handoff(messages, handoff),
+                spent=meter.spent,
+            )
         if not messages or messages[-1].role != "assistant" or not messages[-1].text.strip():
             raise ModelUnavailable("the model", "empty reply")
-        return SpecialistOutcome(messages=messages, spent=meter.spent)
+        return SpecialistOutcome(messages=(*resolved, *messages), spent=meter.spent)
 
-    def _offered(self, tenant: TenantConfig) -> frozenset[str]:
-        """The tenant's tools. Excluding every business tool keeps them all and warns; the handoff
-        is a transition rather than a business tool and can always be excluded."""
-        handoff = frozenset({self._handoff_tool}) if self._handoff_tool else frozenset()
+    def _offered(self, tenant: TenantConfig, request: SpecialistRequest) -> frozenset[str]:
+        """The tenant's tools. Excluding every business tool keeps them all and warns."""
         excluded = tenant.excluded_tools(self.name)
-        business = frozenset(tool.name for tool in self._tools) - handoff
-        if business and not business - excluded:
+        offered, ignored = self._toolbox.offered(excluded, interactive=request.interactive)
+        if ignored:
             log.warning(
                 "tool_exclusion_ignored", extra={"tenant": tenant.tenant, "specialist": self.name}
             )
-            return business | (handoff - excluded)
-        return (business | handoff) - excluded
+        return offered
 
     def _agent(self, model: str) -> CompiledStateGraph[Any, SpecialistRun, Any, Any]:
         if model not in self._agents:
-            limits = POLICY.specialist
             self._agents[model] = create_agent(
                 self._models.chat(model, self._task),
-                self._tools,
+                self._toolbox.tools,
                 system_prompt=prompt_files.text(self.name),
-                middleware=[
-                    ModelCallLimitMiddleware(  # type: ignore[list-item]
-                        run_limit=limits.model_calls, exit_behavior="error"
-                    ),
-                    ToolCallLimitMiddleware(  # type: ignore[list-item]
-                        run_limit=limits.tool_calls, exit_behavior="continue"
-                    ),
-                    ContextEditingMiddleware(
-                        edits=[
-                            ClearToolUsesEdit(
-                                trigger=limits.editing_threshold_tokens,
-                                keep=limits.tool_results_kept,
-                            )
-                        ]
-                    ),
-                    PublicReplyMiddleware(),
-                ],
+                middleware=limiting_middleware(recovers=self._toolbox.recovers),
                 context_schema=SpecialistRun,
             )
         return self._agents[model]
 
 
-def _recorded(added: Sequence[BaseMessage], call_id: str) -> bool:
-    """Whether the tool really ran for this call, and was not refused."""
-    return any(
-        isinstance(message, ToolMessage)
-        and message.tool_call_id == call_id
-        and message.status != "error"
-        for message in added
+def _until_call(messages: Sequence[Message], call_id: str) -> tuple[Message, ...]:
+    """The messages up to the one that asked for the handoff, with that call alone: its result is
+    what the research gives, and whatever else was asked for beside it is dropped."""
+    at = _asking(messages, call_id)
+    calls = tuple(call for call in messages[at].tool_calls if call.id == call_id)
+    return (*messages[:at], messages[at].model_copy(update={"tool_calls": calls}))
+
+
+def _handoff(messages: Sequence[Message], call_id: str) -> Handoff:
+    asking = messages[_asking(messages, call_id)]
+    call = next(call for call in asking.tool_calls if call.id == call_id)
+    return Handoff(call_id=call_id, question=str(call.arguments.get("question", "")))
+
+
+def _asking(messages: Sequence[Message], call_id: str) -> int:
+    return next(
+        index
+        for index, message in enumerate(messages)
+        if any(call.id == call_id for call in message.tool_calls)
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from langchain_core.language_models import BaseChatModel
 
 from config.tenants import TenantConfig
-from domain.requests import RequestContext
+from domain.budgets import Meter
+from domain.requests import RequestContext, SpecialistRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,5 +17,8 @@ class SpecialistRun:
 
     context: RequestContext
     tenant: TenantConfig
+    request: SpecialistRequest
     offered: frozenset[str]
     public_model: BaseChatModel
+    meter: Meter
+    """Counts against the request's own allowances, which may be narrower than the policy's."""

@@ -17,6 +17,8 @@ class NodeLimits:
     memory: float = 30.0
     supervisor: float = 30.0
     supervisor_decision: float = 15.0
+    summary: float = 12.0
+    """A summary's share of the supervisor's time; what is left is enough for the decision."""
     specialist: float = 180.0
     knowledge: float = 45.0
     drain: float = 10.0
@@ -66,6 +68,9 @@ class RecordLimits:
     seconds: float = 10.0
     results: int = 5
     query_chars: int = 500
+    plan_steps: int = 3
+    candidates: int = 20
+    """People that a name is looked for among; the nearest by meaning come first."""
     excluded_messages: int = 25
     """From how many of the last messages a continued search takes the ids it leaves out."""
     line_chars: int = 100_000
@@ -90,6 +95,8 @@ class DocumentLimits:
     text_chars: int = 2_000_000
     name_chars: int = 200
     reading_seconds: float = 60.0
+    reading_bytes: int = 2 * 1024 * 1024 * 1024
+    """Address space of the process that reads a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +118,30 @@ class PreferenceLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationLimits:
+    """Bounds of a conversation's record, of its list and of what its owner says about it."""
+
+    title_chars: int = 80
+    """Of a title taken from the first message; a person may give a longer one."""
+    renamed_chars: int = 200
+    page: int = 20
+    page_max: int = 100
+    comment_chars: int = 2_000
+    ratings: int = 500
+    delete_wait_seconds: float = 2.0
+    """How long a deletion waits for a turn that runs."""
+    sweep_seconds: float = 3_600.0
+    """How often what was kept long enough is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
 class PauseLimits:
     """Bounds of a pause's answers."""
 
     answer_chars: int = 4_000
     questions: int = 5
+    question_chars: int = 500
+    options: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +225,7 @@ class ExecutionPolicy:
     specialist: SpecialistLimits = field(default_factory=SpecialistLimits)
     summary: SummaryLimits = field(default_factory=SummaryLimits)
     preferences: PreferenceLimits = field(default_factory=PreferenceLimits)
+    conversation: ConversationLimits = field(default_factory=ConversationLimits)
     pause: PauseLimits = field(default_factory=PauseLimits)
     research: ResearchLimits = field(default_factory=ResearchLimits)
     records: RecordLimits = field(default_factory=RecordLimits)

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from domain.messages import Message, assistant, user
+
 PauseReason = Literal["clarification", "choice", "confirmation", "widen_search"]
 
 
@@ -44,13 +46,18 @@ class PauseRequest(_Value):
 
 
 class Pause(_Value):
-    """An open pause: a request under its public id, with the tool call that waits for it."""
+    """An open pause: a request under its public id, with the tool call that waits for it.
+
+    ``exchange`` holds the questions and answers of earlier pauses of the same call; they follow the
+    call's result once there is one.
+    """
 
     interaction_id: str
     specialist: str
     tool: str
     call_id: str
     request: PauseRequest
+    exchange: tuple[Message, ...] = ()
 
     @property
     def questions(self) -> tuple[PauseQuestion, ...]:
@@ -67,3 +74,34 @@ class Resumption(_Value):
 
     pause: Pause
     answers: dict[str, str]
+
+    def exchange(self) -> tuple[Message, ...]:
+        """All that was asked and answered while the call waited, as history shows it."""
+        marked = {"interaction": self.pause.interaction_id}
+        return (
+            *self.pause.exchange,
+            assistant(self.pause.text).model_copy(update=marked),
+            user(self.text).model_copy(update=marked),
+        )
+
+    @property
+    def text(self) -> str:
+        """The answers as people gave them: a choice by its label."""
+        lines = []
+        for question in self.pause.questions:
+            given = self.answers[question.id]
+            labels = {option.value: option.label for option in question.options}
+            lines.append(labels.get(given, given))
+        return "\n".join(lines)
+
+
+class ResumeRequest(_Value):
+    """A client's answer to a pause, as it was sent: who may answer and what, is checked later.
+
+    ``payload`` maps question ids to answers; one plain text is for a pause of a single question.
+    ``cancelled`` closes the pause without an answer, and ``payload`` is then empty.
+    """
+
+    interaction_id: str
+    payload: dict[str, str] | str | None = None
+    cancelled: bool = False

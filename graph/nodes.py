@@ -15,13 +15,24 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from config.policy import POLICY
-from domain.answers import KnowledgeAnswer, Reply, TurnStatus
+from domain.answers import KnowledgeAnswer
 from domain.errors import MantaError, TurnFailed
 from domain.events import Activity, StepFinished, StepStarted, TextDelivered
-from domain.messages import Message, assistant
+from domain.messages import Message, assistant, user
 from domain.outcomes import GateOutcome, Handoff, SpecialistOutcome
+from domain.pauses import Resumption
+from domain.requests import SpecialistRequest
+from graph.remembering import remember
 from graph.routing import CAREER_CHAT
-from graph.state import TurnContext, TurnState, conversation, plain
+from graph.state import (
+    TurnContext,
+    TurnState,
+    completed,
+    conversation,
+    current,
+    plain,
+    summary_of,
+)
 
 log = logging.getLogger("manta.turn")
 Turn = Runtime[TurnContext]
@@ -63,10 +74,7 @@ async def gate(state: TurnState, runtime: Turn) -> TurnState:
     context = runtime.context
     async with step(runtime, "gate"):
         runtime.stream_writer(Activity(code="checking_request", agent="guardrail"))
-        outcome = await context.roles.guardrail.decide(
-            context.request, context.tenant, conversation(state)
-        )
-        context.add(outcome.spent)
+        outcome = await _checked(context, state)
         if outcome.decision != "allow":
             runtime.stream_writer(TextDelivered(agent="guardrail", text=outcome.reply))
     return TurnState(
@@ -75,16 +83,63 @@ async def gate(state: TurnState, runtime: Turn) -> TurnState:
     )
 
 
+async def _checked(context: TurnContext, state: TurnState) -> GateOutcome:
+    """The decision on the latest text, or on every answer of a resumed pause: a resumed turn does
+    not begin at the gate's own message (seed "Generic user interruptions")."""
+    resumed = state.get("resumption")
+    before = conversation(state)
+    if resumed is None:
+        checks = [before]
+    else:
+        resumption = Resumption.model_validate(resumed)
+        checks = [
+            (*before, assistant(question.text), user(resumption.answers[question.id]))
+            for question in resumption.pause.questions
+        ]
+    try:
+        async with asyncio.TaskGroup() as group:
+            deciding = [
+                group.create_task(
+                    context.roles.guardrail.decide(context.request, context.tenant, messages)
+                )
+                for messages in checks
+            ]
+    except ExceptionGroup as failed:
+        # The first failure cancelled the other checks; callers know errors, not groups.
+        raise failed.exceptions[0] from None
+    outcomes = [task.result() for task in deciding]
+    for outcome in outcomes:
+        context.add(outcome.spent)
+    return next((one for one in outcomes if one.decision != "allow"), outcomes[0])
+
+
+async def memory(state: TurnState, runtime: Turn) -> TurnState:
+    """Start the memory's work. A superstep of the graph ends with its slowest node, so the work
+    itself runs beside the graph and delays nobody; whoever runs the turn waits for it."""
+    context = runtime.context
+    if context.preferences is not None:
+        context.remembering = asyncio.create_task(remember(context, current(state)))
+    return TurnState()
+
+
 async def supervisor(state: TurnState, runtime: Turn) -> TurnState:
     """Choose the specialist; the choice is state, never a message."""
     context = runtime.context
     async with step(runtime, "supervisor"):
         runtime.stream_writer(Activity(code="choosing_specialist", agent="supervisor"))
         outcome = await context.roles.supervisor.decide(
-            context.request, context.tenant, conversation(state), state.get("active_agent")
+            context.request,
+            context.tenant,
+            completed(state),
+            current(state),
+            summary_of(state),
+            state.get("active_agent"),
         )
         context.add(outcome.spent)
-    return TurnState(specialist=outcome.specialist)
+    update = TurnState(specialist=outcome.specialist)
+    if outcome.summary is not None:
+        update["summary"] = outcome.summary.model_dump(mode="json")
+    return update
 
 
 def specialist(name: str) -> Node:
@@ -93,13 +148,18 @@ def specialist(name: str) -> Node:
     async def run(state: TurnState, *, runtime: Turn) -> TurnState:
         context = runtime.context
         outcome: SpecialistOutcome | None = None
+        resumed = state.get("resumption") if state.get("knowledge") is None else None
+        request = SpecialistRequest(
+            messages=conversation(state),
+            summary=summary_of(state),
+            facts=context.facts,
+            may_hand_off=state.get("knowledge") is None,
+            interactive=context.interactive,
+            resumption=Resumption.model_validate(resumed) if resumed else None,
+            token=context.token,
+        )
         async with step(runtime, name):
-            stream = context.roles.specialists[name].run(
-                context.request,
-                context.tenant,
-                conversation(state),
-                state.get("knowledge") is None,
-            )
+            stream = context.roles.specialists[name].run(context.request, context.tenant, request)
             async with aclosing(stream) as items:
                 async for item in items:
                     if isinstance(item, SpecialistOutcome):
@@ -109,10 +169,10 @@ def specialist(name: str) -> Node:
         if outcome is None:
             raise TurnFailed(name, "no_outcome")
         context.add(outcome.spent)
-        handoff = outcome.handoff.model_dump() if outcome.handoff else None
         return TurnState(
             draft=[*state.get("draft", ()), *plain(outcome.messages)],
-            handoff=handoff,
+            handoff=outcome.handoff.model_dump() if outcome.handoff else None,
+            asked=outcome.pause.model_dump(mode="json") if outcome.pause else None,
             active_agent=name,
         )
 
@@ -169,39 +229,6 @@ def _closed_handoff(state: TurnState, answer: KnowledgeAnswer) -> TurnState:
     return TurnState(
         draft=[*state.get("draft", ()), *plain(added)],
         knowledge=answer.model_dump(mode="json", exclude={"spent"}),
-    )
-
-
-async def deliver(state: TurnState, runtime: Turn) -> TurnState:
-    """The turn is complete: its messages join the history, all at once."""
-    gated = GateOutcome.model_validate(state["gate"])
-    draft = list(state.get("draft", ()))
-    found = state.get("knowledge")
-    status: TurnStatus
-    if gated.decision != "allow":
-        agent, status, text = "guardrail", "boundary", gated.reply
-        draft = plain([assistant(text)])
-    else:
-        agent, status = state.get("specialist") or "", "replied"
-        text = str(draft[-1]["text"])
-        if found is not None:
-            statuses: dict[str, TurnStatus] = {
-                "answered": "answered",
-                "unanswerable": "miss",
-                "unavailable": "unavailable",
-            }
-            status = statuses[found["status"]]
-            agent = "knowledge" if status == "answered" else agent
-    reply = Reply(
-        status=status,
-        agent=agent,
-        text=text,
-        citations=tuple(found["citations"]) if found and status == "answered" else (),
-        locale=runtime.context.request.locale,
-    )
-    return TurnState(
-        history=[*state["incoming"], *draft],
-        reply=reply.model_dump(mode="json", exclude={"spent"}),
     )
 
 

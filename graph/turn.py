@@ -11,7 +11,7 @@ from langgraph.types import TimeoutPolicy
 
 from config.policy import POLICY, NodeLimits
 from config.tenants import SPECIALISTS
-from graph import nodes, routing
+from graph import endings, nodes, routing
 from graph.state import TurnContext, TurnState
 
 TurnGraph = CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState]
@@ -30,6 +30,7 @@ def build_turn(
     )
     graph.set_node_defaults(error_handler=nodes.stop)  # type: ignore[arg-type]
     graph.add_node("gate", nodes.gate, timeout=TimeoutPolicy(run_timeout=limits.gate))
+    graph.add_node("memory", nodes.memory)
     graph.add_node(
         "supervisor", nodes.supervisor, timeout=TimeoutPolicy(run_timeout=limits.supervisor)
     )
@@ -45,15 +46,22 @@ def build_turn(
         timeout=TimeoutPolicy(run_timeout=limits.knowledge),
         error_handler=nodes.knowledge_unavailable,
     )
-    graph.add_node("deliver", nodes.deliver)
+    graph.add_node("await_answers", endings.await_answers)
+    graph.add_node("deliver", endings.deliver)
 
-    graph.add_edge(START, "gate")
-    graph.add_conditional_edges("gate", routing.after_gate, ["supervisor", *SPECIALISTS, "deliver"])
+    graph.add_conditional_edges(START, routing.after_start, ["gate", "deliver"])
+    graph.add_conditional_edges(
+        "gate", routing.after_gate, ["memory", "supervisor", *SPECIALISTS, "deliver"]
+    )
     graph.add_conditional_edges("supervisor", routing.after_supervisor, list(SPECIALISTS))
     for name in SPECIALISTS:
-        targets = ["knowledge", "deliver"] if name == routing.CAREER_CHAT else ["deliver"]
+        targets = ["await_answers", "deliver"]
+        if name == routing.CAREER_CHAT:
+            targets.append("knowledge")
         graph.add_conditional_edges(name, routing.after_specialist, targets)
     graph.add_conditional_edges("knowledge", routing.after_knowledge, ["career_chat", "deliver"])
+    graph.add_edge("memory", END)
+    graph.add_edge("await_answers", END)
     graph.add_edge("deliver", END)
     return graph.compile(checkpointer=saver, name="turn")
 

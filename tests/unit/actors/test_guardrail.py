@@ -109,7 +109,7 @@ def test_only_the_given_specialists_are_choices() -> None:
 async def test_with_one_enabled_specialist_no_model_is_called() -> None:
     models = FakeModels()
     tenant = tenant_of(agents={"task_guidance": {}})
-    outcome = await Supervisor(models, SETTINGS).decide(context_of(), tenant, ASKED, None)
+    outcome = await Supervisor(models, SETTINGS).decide(context_of(), tenant, (), ASKED, None, None)
     assert outcome.specialist == "task_guidance"
     assert outcome.spent.model_calls == 0
     assert models.questions == []
@@ -118,14 +118,16 @@ async def test_with_one_enabled_specialist_no_model_is_called() -> None:
 async def test_with_no_enabled_specialist_the_turn_fails() -> None:
     with pytest.raises(InvalidConfiguration, match=r"chatbot\.agents"):
         await Supervisor(FakeModels(), SETTINGS).decide(
-            context_of(), tenant_of(agents={}), ASKED, None
+            context_of(), tenant_of(agents={}), (), ASKED, None, None
         )
 
 
 async def test_the_supervisor_chooses_with_the_current_agent_as_evidence() -> None:
     models = FakeModels(["task_guidance"])
     supervisor = Supervisor(models, SETTINGS)
-    outcome = await supervisor.decide(context_of(locale="de"), tenant_of(), ASKED, "career_chat")
+    outcome = await supervisor.decide(
+        context_of(locale="de"), tenant_of(), (), ASKED, None, "career_chat"
+    )
     assert outcome.specialist == "task_guidance"
     assert outcome.spent.model_calls == 1
     evidence = json.loads(models.evidence[0])
@@ -137,12 +139,12 @@ async def test_the_supervisor_chooses_with_the_current_agent_as_evidence() -> No
 async def test_a_specialist_that_is_not_a_choice_is_no_decision() -> None:
     with pytest.raises(ModelUnavailable, match="malformed"):
         await Supervisor(FakeModels(["barista"]), SETTINGS).decide(
-            context_of(), tenant_of(), ASKED, None
+            context_of(), tenant_of(), (), ASKED, None, None
         )
 
 
 async def test_a_decision_that_fails_is_not_tried_again() -> None:
     models = FakeModels([ModelUnavailable("the model", "timeout"), "career_chat"])
     with pytest.raises(ModelUnavailable, match="timeout"):
-        await Supervisor(models, SETTINGS).decide(context_of(), tenant_of(), ASKED, None)
+        await Supervisor(models, SETTINGS).decide(context_of(), tenant_of(), (), ASKED, None, None)
     assert len(models.questions) == 1

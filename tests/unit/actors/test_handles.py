@@ -16,6 +16,7 @@ from crawler.pages import PageRequest
 from crawler.scope import WebSource
 from domain.errors import DeadlineExceeded, ModelUnavailable
 from domain.messages import user
+from domain.requests import SpecialistRequest
 
 
 class Slow:
@@ -188,13 +189,13 @@ async def test_simultaneous_pages_of_a_host_go_to_its_two_crawlers() -> None:
 
 
 async def test_a_cells_handles_reach_the_named_roles() -> None:
-    names = ("guardrail", "supervisor", "researcher", "career_chat", "task_guidance")
+    names = ("guardrail", "memory", "supervisor", "researcher", "career_chat", "task_guidance")
     ports = {name: Recorder(name) for name in names}
     handles = CellHandles.over(dict(ports), ("career_chat", "task_guidance"))
     context, tenant = context_of(), tenant_of()
-    outcome = await handles.supervisor.decide(context, tenant, (), None)
+    outcome = await handles.supervisor.decide(context, tenant, (), (), None, None)
     assert outcome == "supervisor"
-    run = handles.specialists["task_guidance"].run(context, tenant, (), True)
+    run = handles.specialists["task_guidance"].run(context, tenant, SpecialistRequest(messages=()))
     assert [item async for item in run] == ["task_guidance"]
     assert ports["task_guidance"].calls[0][2] == POLICY.nodes.specialist
     research = handles.researcher.run(context, tenant, "q", ())

@@ -44,7 +44,7 @@ def test_per_role_names_every_actor_after_its_role() -> None:
 
 def test_compact_puts_the_light_roles_into_one_actor_and_the_heavy_ones_apart() -> None:
     groups = dict(placement_groups(settings(placement="compact", crawlers=2)))
-    assert set(groups["conversation"]) == {"guardrail", "supervisor", *SPECIALISTS}
+    assert set(groups["conversation"]) == {"guardrail", "memory", "supervisor", *SPECIALISTS}
     assert set(groups) == {"conversation", "retriever", "researcher", "crawler_1", "crawler_2"}
 
 
@@ -83,7 +83,7 @@ def test_an_unknown_role_is_an_error() -> None:
 
 
 async def test_a_local_cell_reaches_every_role_and_closes_them() -> None:
-    given = settings(crawlers=1, milvus_uri="http://127.0.0.1:1")
+    given = settings(crawlers=1, milvus_uri="http://127.0.0.1:1", redis_url="redis://127.0.0.1:1/0")
     cell = LocalCell(given)
     assert set(cell.handles.ports) == {PAGE_CACHE, *role_names(given)}
     await cell.close()

@@ -12,6 +12,7 @@ from domain.errors import (
     AllowanceExhausted,
     ConversationBusy,
     DeadlineExceeded,
+    Forbidden,
     InvalidConfiguration,
     InvalidInput,
     MantaError,
@@ -21,6 +22,7 @@ from domain.errors import (
     PageRejected,
     StoreUnavailable,
     TurnFailed,
+    Unauthenticated,
     Unavailable,
 )
 
@@ -36,6 +38,8 @@ SAMPLES: list[tuple[MantaError, str, dict[str, object]]] = [
         "invalid_configuration",
         {"field": "chatbot.x", "reason": "is unknown", "mend": "remove it"},
     ),
+    (Unauthenticated("no key"), "invalid_api_key", {}),
+    (Forbidden("chat"), "permission_missing", {"permission": "chat"}),
     (NotFound("the tenant"), "not_found", {"what": "the tenant"}),
     (ConversationBusy(), "conversation_busy", {}),
     (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from domain.answers import Citation, KnowledgeAnswer, Reply
 from domain.budgets import Spent
@@ -15,17 +15,20 @@ from domain.events import (
     ActivityCode,
     Comment,
     Event,
+    PauseAbandoned,
     StepFinished,
     StepStarted,
     TextDelivered,
     TextDelta,
     TurnFinished,
+    TurnPaused,
     TurnStopped,
 )
 from domain.messages import Message, ToolCall, assistant, latest_user_text, user
 from domain.outcomes import GateOutcome, Handoff, SpecialistOutcome
 from domain.passages import Passage, Readiness
-from domain.requests import RequestContext
+from domain.pauses import Option, Pause, PauseQuestion, PauseRequest, Resumption
+from domain.requests import RequestContext, SpecialistRequest
 
 REPLY = Reply(
     status="answered",
@@ -35,6 +38,20 @@ REPLY = Reply(
     locale="fr",
     spent=Spent(model_calls=3, cost_usd=0.25),
 )
+PAUSE = Pause(
+    interaction_id="i1",
+    specialist="career_chat",
+    tool="request_clarification",
+    call_id="c1",
+    request=PauseRequest(
+        reason="choice",
+        questions=(
+            PauseQuestion(id="q1", text="Which?", options=(Option(value="a", label="Ä"),)),
+        ),
+        prepared={"kept": [1, None, "é"]},
+    ),
+    exchange=(assistant("Before?"), user("Yes")),
+)
 EVENTS: list[Event] = [
     StepStarted(step="gate"),
     StepFinished(step="gate", seconds=0.25),
@@ -42,6 +59,8 @@ EVENTS: list[Event] = [
     Comment(agent="knowledge", text="Looking for leave"),
     TextDelta(agent="career_chat", text=" ümläut\n"),
     TextDelivered(agent="guardrail", text="No."),
+    PauseAbandoned(interaction_id="i1"),
+    TurnPaused(pause=PAUSE, reply=REPLY.model_copy(update={"status": "paused"})),
     TurnFinished(reply=REPLY),
     TurnStopped(code="model_unavailable", stage="gate", message="Sorry."),
 ]
@@ -170,3 +189,20 @@ def test_the_text_of_an_outcome_is_its_last_message_unless_it_hands_over() -> No
     assert SpecialistOutcome(messages=()).text == ""
     handoff = Handoff(call_id="1", question="q")
     assert SpecialistOutcome(messages=said, handoff=handoff).text == ""
+
+
+def test_a_choice_is_read_by_its_label_and_a_text_as_it_was_written() -> None:
+    written = PauseQuestion(id="q2", text="Since?")
+    request = PAUSE.request.model_copy(update={"questions": (*PAUSE.questions, written)})
+    pause = PAUSE.model_copy(update={"request": request})
+    resumption = Resumption(pause=pause, answers={"q2": "May", "q1": "a"})
+    assert resumption.text == "Ä\nMay", "in the order of the questions"
+    asked, answered = resumption.exchange()[-2:]
+    assert (asked.text, answered.text) == ("Which?\nSince?", "Ä\nMay")
+    assert asked.interaction == answered.interaction == "i1"
+    assert resumption.exchange()[:2] == PAUSE.exchange
+
+
+def test_a_token_is_never_shown() -> None:
+    request = SpecialistRequest(messages=(), token=SecretStr("s3cret"))
+    assert "s3cret" not in repr(request) + request.model_dump_json()

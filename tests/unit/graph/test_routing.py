@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from domain.messages import Message, ToolCall, assistant, user
-from graph import routing
 from domain.requests import thread_id
+from graph import routing
 from graph.locale import reply_locale
 from graph.state import TurnState, conversation, plain, turn_input
 from graph.turn import build_turn
@@ -25,9 +25,9 @@ ALLOW = {"decision": "allow", "reply": ""}
 @pytest.mark.parametrize(
     ("given", "target"),
     [
-        (state(gate=ALLOW), "supervisor"),
-        (state(gate=ALLOW, entry=None), "supervisor"),
-        (state(gate=ALLOW, entry="task_guidance"), "task_guidance"),
+        (state(gate=ALLOW), "memory supervisor"),
+        (state(gate=ALLOW, entry=None), "memory supervisor"),
+        (state(gate=ALLOW, entry="task_guidance"), "memory task_guidance"),
         (state(gate={"decision": "block", "reply": "No."}), "deliver"),
         (state(gate={"decision": "doubt", "reply": "Why?"}), "deliver"),
         (state(gate={"decision": "block", "reply": ""}, entry="career_chat"), "deliver"),
@@ -37,7 +37,7 @@ ALLOW = {"decision": "allow", "reply": ""}
     ],
 )
 def test_only_an_allowed_message_passes_the_gate(given: TurnState, target: str) -> None:
-    assert routing.after_gate(given) == target
+    assert routing.after_gate(given) == target.split()
 
 
 @pytest.mark.parametrize("name", ["career_chat", "task_guidance"])
@@ -62,6 +62,8 @@ HANDOFF = {"call_id": "1", "question": "q"}
         (state(handoff=None), "deliver"),
         (state(), "deliver"),
         (state(handoff=HANDOFF, knowledge={"status": "unanswerable"}), "deliver"),
+        (state(asked={"interaction_id": "i"}), "await_answers"),
+        (state(asked={"interaction_id": "i"}, handoff=HANDOFF), "await_answers"),
     ],
 )
 def test_one_handoff_a_turn(given: TurnState, target: str) -> None:
@@ -82,13 +84,14 @@ def test_only_a_supported_answer_is_delivered_as_it_is(given: TurnState, target:
     assert routing.after_knowledge(given) == target
 
 
-def test_the_input_of_a_turn_resets_everything_but_history_and_active_agent() -> None:
+def test_the_input_of_a_turn_resets_all_that_belongs_to_a_turn() -> None:
     given = turn_input([user("q")], "career_chat")
     assert given["entry"] == "career_chat"
     assert given["incoming"] == [{"role": "user", "text": "q"}]
-    reset = {"gate", "specialist", "draft", "handoff", "knowledge", "reply"}
+    kept = {"history", "active_agent", "summary", "pause"}
+    assert set(TurnState.__annotations__) == {*given, *kept}
+    reset = set(given) - {"entry", "incoming"}
     assert all(not given[name] for name in reset)  # type: ignore[literal-required]
-    assert set(TurnState.__annotations__) == {*given, "history", "active_agent"}
 
 
 def test_a_conversation_is_history_then_input_then_draft() -> None:
@@ -193,12 +196,17 @@ def test_the_compiled_graph_has_the_designs_edges_only() -> None:
     edges = {(edge.source, edge.target) for edge in drawn.edges}
     assert {edge for edge in edges if not any(name.startswith("__error") for name in edge)} >= {
         ("__start__", "gate"),
+        ("__start__", "deliver"),
+        ("gate", "memory"),
+        ("memory", "__end__"),
         ("gate", "supervisor"),
         ("gate", "deliver"),
         ("supervisor", "career_chat"),
         ("supervisor", "task_guidance"),
         ("career_chat", "knowledge"),
         ("career_chat", "deliver"),
+        ("career_chat", "await_answers"),
+        ("await_answers", "__end__"),
         ("task_guidance", "deliver"),
         ("knowledge", "career_chat"),
         ("knowledge", "deliver"),
@@ -206,4 +214,8 @@ def test_the_compiled_graph_has_the_designs_edges_only() -> None:
     }
     assert ("task_guidance", "knowledge") not in edges, "only career chat hands over"
     assert ("gate", "knowledge") not in edges
-    assert {edge.source for edge in drawn.edges if edge.target == "__end__"} == {"deliver"}
+    assert {edge.source for edge in drawn.edges if edge.target == "__end__"} == {
+        "deliver",
+        "await_answers",
+        "memory",
+    }

@@ -96,10 +96,12 @@ async def test_anything_else_goes_back_to_career_chat_once_with_no_reference(
     found = reply(events)
     assert (found.status, found.agent) == (turn_status, "career_chat")
     assert (found.text, found.citations) == ("I could not find it.", ())
-    closing = stage.career.calls[1][2][-1]
+    closing = stage.career.calls[1][2].messages[-1]
     assert (closing.role, closing.tool_call_id) == ("tool", "call-1")
     assert json.loads(closing.text) == {"status": status, "limitation": "Only 2026."}
-    assert [call[3] for call in stage.career.calls] == [True, False], "no second handoff"
+    assert [call[2].may_hand_off for call in stage.career.calls] == [True, False], (
+        "no second handoff"
+    )
 
 
 async def test_a_second_handoff_starts_no_second_research() -> None:
@@ -114,7 +116,7 @@ async def test_another_user_does_not_see_the_conversation() -> None:
     stage = Stage(gate=[ALLOW] * 2, route=[CHOSEN] * 2, career=[[said("One.")], [said("Two.")]])
     await stage.turn("mine")
     await stage.turn("theirs", user="ben")
-    assert [message.text for message in stage.career.calls[1][2]] == ["theirs"]
+    assert [message.text for message in stage.career.calls[1][2].messages] == ["theirs"]
 
 
 async def test_a_direct_entry_passes_the_gate_and_skips_the_supervisor() -> None:
@@ -130,4 +132,4 @@ async def test_the_supervisor_hears_who_answered_last() -> None:
     stage = Stage(gate=[ALLOW] * 2, route=route, tasks=[[said("Tasks.")]], career=[[said("Chat.")]])
     await stage.turn("first")
     await stage.turn("second")
-    assert [call[3] for call in stage.supervisor.calls] == [None, "task_guidance"]
+    assert [call[5] for call in stage.supervisor.calls] == [None, "task_guidance"]

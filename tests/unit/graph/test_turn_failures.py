@@ -43,7 +43,7 @@ async def test_a_research_that_fails_is_unavailable_and_career_chat_says_so_once
     found = reply(await stage.turn())
     assert (found.status, found.text) == ("unavailable", "Not just now.")
     assert len(stage.career.calls) == 2
-    assert json.loads(stage.career.calls[1][2][-1].text) == {"status": "unavailable"}
+    assert json.loads(stage.career.calls[1][2].messages[-1].text) == {"status": "unavailable"}
 
 
 @pytest.mark.parametrize("broken", [[], [Comment(agent="knowledge", text="x")]])
@@ -93,9 +93,9 @@ async def test_nothing_of_a_failed_turn_is_in_a_later_one() -> None:
     await stage.turn("first")
     assert isinstance((await stage.turn("failed"))[-1], TurnStopped)
     assert reply(await stage.turn("third")).text == "Three."
-    seen = [message.text for message in stage.career.calls[-1][2]]
+    seen = [message.text for message in stage.career.calls[-1][2].messages]
     assert seen == ["first", "One.", "third"]
-    assert stage.career.calls[-1][3] is True, "the handoff may be used again"
+    assert stage.career.calls[-1][2].may_hand_off is True, "the handoff may be used again"
     assert [m["text"] for m in await stage.history()] == ["first", "One.", "third", "Three."]
 
 
