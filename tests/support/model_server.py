@@ -16,7 +16,7 @@ import socket
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import uvicorn
@@ -40,6 +40,7 @@ from starlette.routing import Route
 
 _LATENCY = re.compile(r"scripted-ttft(\d+)-itl(\d+)-len(\d+)")
 REPLY_TOOL = "reply_to_user"
+Rule = Callable[[dict[str, Any]], Reply | None]
 DIMENSIONS = 8
 
 
@@ -50,6 +51,7 @@ class ModelServer:
         self.requests: list[dict[str, Any]] = []
         self.open_requests = 0
         self._scripts: dict[str, deque[Reply]] = defaultdict(deque)
+        self._rules: dict[str, Rule] = {}
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self.port = 0
@@ -58,9 +60,14 @@ class ModelServer:
         """The next replies to ``task``, one a call."""
         self._scripts[task].extend(replies)
 
+    def rule(self, task: str, rule: Rule) -> None:
+        """How calls of ``task`` without a script are answered; ``None`` is the ordinary reply."""
+        self._rules[task] = rule
+
     def reset(self) -> None:
         self.requests.clear()
         self._scripts.clear()
+        self._rules.clear()
 
     def asked(self, task: str) -> list[dict[str, Any]]:
         """The bodies of the calls of ``task`` so far."""
@@ -105,7 +112,10 @@ class ModelServer:
         task = request.headers.get("x-manta-task", "")
         self.requests.append({"task": task, "path": request.url.path, "body": body})
         script = self._scripts.get(task)
-        return body, script.popleft() if script else None
+        if script:
+            return body, script.popleft()
+        rule = self._rules.get(task)
+        return body, rule(body) if rule else None
 
     async def _unspoken(self, request: Request, reply: Reply | None) -> Response | None:
         """The reply of a request that fails below the protocol."""
