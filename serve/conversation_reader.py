@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from domain.answers import Reply
@@ -65,12 +65,14 @@ class ConversationReader:
         if pause is not None:
             said += [*pause.incoming, *pause.draft]
         messages = [*messages_of(said), *(pause.pause.exchange if pause is not None else ())]
+        rated = await self._feedback.of_conversation(identity.tenant, identity.user, conversation)
+        ratings = {feedback.run_id: feedback.rating for feedback in rated}
         return {
             "id": record.id,
             "title": record.title,
             "created": record.created,
             "updated": record.updated,
-            "messages": self._messages(messages),
+            "messages": self._messages(messages, ratings),
             "pause": None if pause is None else _interrupt(pause),
             "documents": [document(upload) for upload in await self._uploads.list(thread)],
         }
@@ -103,17 +105,23 @@ class ConversationReader:
             yield '"}'
         yield "]}"
 
-    def _messages(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    def _messages(
+        self, messages: Sequence[Message], ratings: Mapping[str, str]
+    ) -> list[dict[str, Any]]:
         """What people said and were told. A model's turn that called a tool was never shown."""
         return [
-            {"role": message.role, "text": message.text, **self._reply(message)}
+            {"role": message.role, "text": message.text, **self._reply(message, ratings)}
             for message in messages
             if message.role != "tool" and not message.tool_calls and message.text
         ]
 
-    def _reply(self, message: Message) -> dict[str, Any]:
+    def _reply(self, message: Message, ratings: Mapping[str, str]) -> dict[str, Any]:
         known = message.artifact or {}
         fields = {name: known[name] for name in SHOWN_FIELDS if name in known}
+        if message.interaction is not None:
+            fields["interaction"] = message.interaction
+        if known.get("run_id") in ratings:
+            fields["rating"] = ratings[known["run_id"]]
         if fields.get("citations"):
             reply = Reply.model_validate(
                 {

@@ -12,7 +12,8 @@ export class Composer {
   #limit = Infinity;
   #ready = false;
   #running = false;
-  /** Enter was pressed before the page had its settings: the message goes as soon as it has. */
+  #held = false;
+  /** Enter was pressed before the message could go: it goes as soon as it can. */
   #waiting = false;
 
   constructor({ submit, stop }) {
@@ -20,7 +21,7 @@ export class Composer {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const text = this.#box.value.trim();
-      this.#waiting = !this.#ready;
+      this.#waiting = !this.#ready || this.#held;
       if (!this.#maySend(text)) return;
       this.#box.value = "";
       this.#refresh();
@@ -42,15 +43,27 @@ export class Composer {
   open(limit) {
     this.#limit = limit;
     this.#ready = true;
-    this.#refresh();
-    if (this.#waiting) document.getElementById("composer").requestSubmit();
+    this.#release();
   }
 
-  set running(value) {
+  /** While a document is on its way, a message about it must not overtake it. */
+  set held(value) {
+    this.#held = value;
+    this.#release();
+  }
+
+  /** Of the run that is going on: whether there is one, and whether it is being stopped. */
+  running(value, stopping) {
     this.#running = value;
     this.#send.hidden = value;
     this.#stop.hidden = !value;
+    this.#stop.disabled = stopping;
     this.#refresh();
+  }
+
+  #release() {
+    this.#refresh();
+    if (this.#waiting && this.#ready && !this.#held) document.getElementById("composer").requestSubmit();
   }
 
   /** On a touch screen the focus would bring up the keyboard over the reply. */
@@ -59,7 +72,7 @@ export class Composer {
   }
 
   #maySend(text) {
-    return this.#ready && !this.#running && text !== "" && length(text) <= this.#limit;
+    return this.#ready && !this.#held && !this.#running && text !== "" && length(text) <= this.#limit;
   }
 
   #refresh() {

@@ -13,6 +13,10 @@ function shelf(storage) {
     get: (key) => use((kept) => kept.getItem(`manta.${key}`)),
     set: (key, value) => use((kept) => kept.setItem(`manta.${key}`, value)),
     drop: (key) => use((kept) => kept.removeItem(`manta.${key}`)),
+    clear: () =>
+      use((kept) => {
+        for (const key of Object.keys(kept)) if (key.startsWith("manta.")) kept.removeItem(key);
+      }),
   };
 }
 

@@ -1,145 +1,187 @@
-/** The chat page: it joins the views, the run and what the browser remembers. */
+/** The chat page: it joins the views, the conversations and what the browser remembers. */
 
+import { offerThemes } from "./appearance.js";
+import { Attachments } from "./attachments.js";
 import { Composer } from "./composer.js";
+import { Conversation } from "./conversation.js";
+import { Credentials } from "./credentials.js";
+import { Drawer } from "./drawer.js";
+import { showExamples } from "./examples.js";
+import { HistoryView } from "./history.js";
 import { choices, tab, uuid } from "./memory.js";
 import { icon, node } from "./nodes.js";
 import { PassagePanel } from "./panel.js";
-import { LANGUAGES, language, say, speak } from "./phrases.js";
+import { LANGUAGES, language, say, speak, translate } from "./phrases.js";
 import { ProgressView } from "./progress.js";
-import { Run } from "./run.js";
-import { RunFailed, runEvents, runInput } from "./stream.js";
-import { TurnView, errorBanner } from "./turn.js";
+import { RememberedFacts } from "./remembered.js";
+import { keptRun } from "./running.js";
+import { Scrolling } from "./scrolling.js";
+import { Failed, actFor, conversationPath, data, whenRefused } from "./server.js";
+import { errorBanner } from "./turn.js";
 
 const at = (id) => document.getElementById(id);
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
 const panel = new PassagePanel();
 const progress = new ProgressView();
-const composer = new Composer({ submit: ask, stop: () => running?.abort() });
+const scrolling = new Scrolling();
+const credentials = new Credentials();
+const drawer = new Drawer();
+const history = new HistoryView({ open, removed });
+const composer = new Composer({ submit: ask, stop: () => shown?.stop() });
+const attachments = new Attachments({
+  conversation: () => shown ?? show(begin(uuid())),
+  added: () => history.refresh(),
+  busy: (value) => (composer.held = value),
+});
+new RememberedFacts();
 
 let tenants = [];
 let tenant = null;
-/** The thread of this tab; it is made when its first message is sent. */
-let thread = tab.get("thread");
-/** The `AbortController` of the run that is going on. */
-let running = null;
+/** How requests are authenticated, and who is signed in; null where nobody has to. */
+let mode = null;
+let person = null;
+/** The conversation on the screen, if one was begun or opened. */
+let shown = null;
+/** The conversation that is being fetched. */
+let opening = null;
+/** Conversations in which a run goes on, on the screen or not, by id. */
+const live = new Map();
 
-// Asking
+// Conversations
+
+function begin(id) {
+  return new Conversation(id, {
+    open: (citation) => panel.open(citation),
+    locale: () => choices.get("language"),
+    changed(conversation) {
+      if (conversation.active) live.set(conversation.id, conversation);
+      else live.delete(conversation.id);
+      draw();
+      if (conversation === shown) scrolling.follow();
+    },
+    ended(conversation) {
+      history.refresh();
+      if (conversation !== shown) return;
+      if (conversation.waiting) conversation.waiting.pause.focus();
+      // The form that was answered has taken the focus with it.
+      else if (document.activeElement === document.body) composer.focus();
+    },
+  });
+}
 
 function ask(text) {
-  const turn = new TurnView({ id: uuid(), text }, { retry, open: (citation) => panel.open(citation) });
-  at("log").append(turn.element);
-  at("welcome").hidden = true;
-  return perform(turn);
+  at("failure").replaceChildren();
+  const turn = (shown ?? show(begin(uuid()))).ask(text);
+  scrolling.begin(turn.element);
 }
 
-function retry(turn) {
-  if (running) return;
-  composer.focus();
-  // A turn that ended is in the thread's history and is asked anew; one that did not is repeated.
-  if (turn.ended) ask(turn.message.text);
-  else perform(turn);
+function show(conversation) {
+  opening = null;
+  shown = conversation;
+  at("failure").replaceChildren();
+  quietly(() => at("log").replaceChildren(...(shown ? [shown.element] : [])));
+  if (shown) {
+    tab.set("thread", shown.id);
+    translate(shown.element);
+  } else tab.drop("thread");
+  attachments.show(shown);
+  scrolling.leave();
+  draw();
+  return shown;
 }
 
-async function perform(turn) {
-  if (!thread) {
-    thread = uuid();
-    tab.set("thread", thread);
-  }
-  const run = new Run();
-  const control = new AbortController();
-  running = control;
-  composer.running = true;
-  at("log").setAttribute("aria-busy", "true");
-  progress.start();
-  follow.begin(turn.element);
-  const show = () => {
-    // A conversation that was left behind must not write into the new one.
-    if (running !== control) return;
-    turn.update(run);
-    if (run.active) progress.update(run);
-    follow.on();
-  };
-  show();
-  try {
-    const input = runInput({
-      threadId: thread,
-      runId: uuid(),
-      message: turn.message,
-      locale: choices.get("language"),
-    });
-    for await (const event of runEvents(input, { tenant: tenant?.id, signal: control.signal })) {
-      run.apply(event);
-      show();
-      if (!run.active) break;
-    }
-    run.close();
-  } catch (error) {
-    if (control.signal.aborted) run.stop();
-    else run.fail(error instanceof RunFailed ? error : new RunFailed("unreadable"));
-  }
-  turn.ended = run.phase === "finished";
-  if (running !== control) return;
-  progress.clear();
-  show();
-  running = null;
-  composer.running = false;
-  at("log").removeAttribute("aria-busy");
+/** What depends on the shown conversation and on the runs that go on. */
+function draw() {
+  const active = shown?.active ?? null;
+  at("welcome").hidden = !(shown?.empty ?? true);
+  at("loading").hidden = opening === null;
+  if (active) at("log").setAttribute("aria-busy", "true");
+  else at("log").removeAttribute("aria-busy");
+  at("hint-paused").hidden = !shown?.waiting || active !== null;
+  composer.running(active !== null, active?.stopping ?? false);
+  progress.show(active);
+  history.mark(shown?.id ?? null, new Set(live.keys()));
+}
+
+/** What was said long ago is not read aloud when it is shown again. */
+function quietly(change) {
+  at("log").setAttribute("aria-live", "off");
+  change();
+  setTimeout(() => at("log").setAttribute("aria-live", "polite"), 500);
 }
 
 function startAnew() {
-  running?.abort();
-  running = null;
-  thread = null;
-  tab.drop("thread");
-  progress.clear();
-  composer.running = false;
-  at("log").replaceChildren();
-  at("log").removeAttribute("aria-busy");
-  at("continued").hidden = true;
-  at("welcome").hidden = false;
-  showExamples();
+  drawer.done();
+  show(null);
   scrollTo({ top: 0 });
   composer.focus();
 }
 
-// Following the reply, up to the point where its question would leave the screen
-
-const follow = {
-  element: null,
-
-  begin(element) {
-    this.element = element;
-    this.on(calm.matches ? "instant" : "smooth");
-  },
-
-  on(behavior = "instant") {
-    if (!this.element) return;
-    const lowest = document.documentElement.scrollHeight - innerHeight;
-    const top = this.element.getBoundingClientRect().top + scrollY - at("main").offsetTop - 12;
-    scrollTo({ top: Math.min(lowest, top), behavior });
-  },
-
-  leave() {
-    this.element = null;
-  },
-};
-
-for (const gesture of ["wheel", "touchmove"]) {
-  addEventListener(gesture, () => follow.leave(), { passive: true });
+/** A conversation of the list, or the tab's own, which may never have come to anything. */
+async function open(id, { own = false } = {}) {
+  drawer.done();
+  if (id === shown?.id && opening === null) return;
+  if (live.has(id)) {
+    show(live.get(id));
+    scrolling.toEnd();
+    return;
+  }
+  opening = id;
+  draw();
+  let kept = null;
+  try {
+    kept = await data(conversationPath(id));
+  } catch (error) {
+    if (opening !== id) return;
+    // Of a run that is still going on in a new conversation the server keeps only the events.
+    if (error.status !== 404 || !keptRun(id)) return notOpened(id, error, own);
+  }
+  if (opening !== id) return;
+  const conversation = show(begin(id));
+  if (kept) quietly(() => conversation.load(kept));
+  else conversation.resume();
+  attachments.list();
+  draw();
+  scrolling.toEnd();
+  composer.focus();
 }
-addEventListener("keydown", (event) => {
-  if (/^(Page|Home|End)/.test(event.key)) follow.leave();
-  else if (event.key.startsWith("Arrow") && event.target.localName !== "textarea") follow.leave();
-});
 
-// Language, theme, organisation
+function notOpened(id, failure, own) {
+  opening = null;
+  draw();
+  const gone = failure.status === 404;
+  if (gone && own) tab.drop("thread");
+  else if (gone) history.refresh();
+  if (failure.kind === "left" || (gone && own)) return;
+  complain(failure, gone ? null : () => open(id, { own }));
+}
+
+function removed(id) {
+  live.get(id)?.leave();
+  if (id === shown?.id) startAnew();
+}
+
+function complain(failure, retry) {
+  const again = retry && node("button", { class: "again", type: "button" }, icon("retry"), say(node("span"), "retry"));
+  again?.addEventListener("click", retry);
+  at("failure").replaceChildren(errorBanner(failure, again));
+}
+
+/** Another organisation or another person: nothing of the former one stays. */
+function leaveAll() {
+  for (const conversation of live.values()) conversation.leave();
+  live.clear();
+  history.clear();
+  startAnew();
+}
+
+// Language and organisation
 
 function chooseLanguage(code) {
   speak(code);
   at("language").value = language();
-  showExamples();
+  offerExamples();
+  history.redraw();
 }
 
 function firstLanguage() {
@@ -153,81 +195,99 @@ at("language").addEventListener("change", (event) => {
   chooseLanguage(event.target.value);
 });
 
-function isDark() {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : systemDark.matches;
-}
-
-function showTheme() {
-  at("theme").setAttribute("aria-pressed", String(isDark()));
-}
-
-at("theme").addEventListener("click", () => {
-  const theme = isDark() ? "light" : "dark";
-  document.documentElement.dataset.theme = theme;
-  choices.set("theme", theme);
-  showTheme();
-});
-systemDark.addEventListener("change", showTheme);
-
 function chooseTenant(id) {
   tenant = tenants.find((one) => one.id === id) ?? null;
   at("organisation-name").textContent = tenant && tenants.length === 1 ? tenant.name : "";
   document.title = tenant ? `Manta · ${tenant.name}` : "Manta";
-  if (tenant) {
-    at("organisation").value = tenant.id;
-    tab.set("tenant", tenant.id);
-  }
+  // With a key or token the server knows the organisation, and nothing may contradict it.
+  actFor({ tenant: mode ? null : tenant?.id, token: mode ? credentials.token : null });
+  if (!tenant) return;
+  at("organisation").value = tenant.id;
+  tab.set("tenant", tenant.id);
 }
 
 at("organisation").addEventListener("change", (event) => {
   chooseTenant(event.target.value);
-  startAnew();
+  leaveAll();
+  offerExamples();
+  history.refresh();
 });
 
 at("new").addEventListener("click", startAnew);
 
-function showExamples() {
+function offerExamples() {
   const examples = tenant?.examples?.[language()] ?? tenant?.examples?.[tenant.locale] ?? [];
-  const items = examples.map((text) => {
-    const button = node("button", { type: "button", class: "example" }, text);
-    button.addEventListener("click", () => {
-      if (running) return;
-      composer.focus();
-      ask(text);
-    });
-    return node("li", {}, button);
+  showExamples(examples, (text) => {
+    composer.focus();
+    ask(text);
   });
-  at("examples").replaceChildren(...items);
-  at("examples-field").hidden = items.length === 0;
 }
 
-// Starting
+// Signing in and starting
+
+function settle(config) {
+  mode = config.auth ?? null;
+  person = config.user ?? null;
+  tenants = config.tenants ?? [];
+  at("organisation").replaceChildren(...tenants.map((one) => node("option", { value: one.id }, one.name)));
+  at("organisation-field").hidden = tenants.length < 2;
+  at("signed-in").hidden = mode === null;
+  at("person").textContent = person ?? "";
+  const known = [tab.get("tenant"), config.default_tenant].find((id) => tenants.some((one) => one.id === id));
+  chooseTenant(known ?? tenants[0]?.id);
+  chooseLanguage(firstLanguage());
+}
+
+whenRefused(async (failure) => {
+  const before = [person, tenant?.id];
+  settle(await credentials.ask(failure, mode));
+  if (before[0] === person && before[1] === tenant?.id) return;
+  leaveAll();
+  history.refresh();
+  throw new Failed("left");
+});
+
+at("sign-out").addEventListener("click", () => {
+  leaveAll();
+  credentials.forget();
+  tab.clear();
+  location.reload();
+});
 
 async function start() {
   at("failure").replaceChildren();
   let config;
   try {
-    const response = await fetch("page-config", { cache: "no-store" });
-    if (!response.ok) throw new RunFailed("status");
-    config = await response.json();
-  } catch {
-    const again = node("button", { class: "again", type: "button" }, icon("retry"), say(node("span"), "retry"));
-    again.addEventListener("click", start);
-    at("failure").replaceChildren(errorBanner(new RunFailed("config"), again));
+    config = await settings();
+  } catch (error) {
+    complain(error.detail ? error : new Failed("config"), start);
     return;
   }
-  tenants = config.tenants ?? [];
-  at("organisation").replaceChildren(...tenants.map((one) => node("option", { value: one.id }, one.name)));
-  at("organisation-field").hidden = tenants.length < 2;
-  const known = [tab.get("tenant"), config.default_tenant].find((id) => tenants.some((one) => one.id === id));
-  chooseTenant(known ?? tenants[0]?.id);
-  chooseLanguage(firstLanguage());
+  settle(config);
   composer.open(config.message_chars ?? Infinity);
   composer.focus();
+  history.refresh();
+  const thread = tab.get("thread");
+  if (thread) await open(thread, { own: true });
 }
 
+/** Where requests are authenticated, the settings show nothing but that until somebody signs in. */
+async function settings() {
+  let failure = null;
+  if (credentials.token) {
+    try {
+      return await data("page-config", { token: credentials.token });
+    } catch (error) {
+      if (error.status !== 401) throw error;
+      failure = error;
+    }
+  }
+  const config = await data("page-config", { token: "" });
+  if (!config.auth) return config;
+  mode = config.auth;
+  return credentials.ask(failure, mode);
+}
+
+offerThemes();
 chooseLanguage(firstLanguage());
-showTheme();
-at("continued").hidden = !thread;
 start();

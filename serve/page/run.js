@@ -1,24 +1,42 @@
 /** What is known of one run: the events fold into this, the views read it. No DOM, no network. */
 
-import { RunFailed } from "./stream.js";
+import { Failed } from "./server.js";
 
 export class Run {
-  /** `sending`, `working`, `finished`, `failed` or `stopped`. */
+  /** `sending`, `working`, `finished`, `paused`, `failed` or `stopped`. */
   phase = "sending";
   /** Keys of phrases for what has been going on, the last one is now. */
   trail = ["activity.sending"];
   comment = "";
   /** The `manta.reply` value, once it came. */
   reply = null;
-  /** The `RunFailed` that ended the run. */
+  /** The open pause that the run ended with. */
+  pause = null;
+  /** The public id of an earlier pause that this run left unanswered. */
+  abandoned = null;
+  /** The `Failed` that ended the run. */
   failure = null;
   #texts = new Map();
+
+  constructor(id) {
+    this.id = id;
+  }
+
+  /** A run of the past, of which only the reply is kept. */
+  static past(reply) {
+    const run = new Run(reply.run_id ?? null);
+    run.phase = "finished";
+    run.reply = reply;
+    return run;
+  }
 
   get active() {
     return this.phase === "sending" || this.phase === "working";
   }
 
   get text() {
+    // A pause's text is its questions, which its form shows.
+    if (this.phase === "paused") return "";
     return this.reply?.text || Array.from(this.#texts.values()).join("\n\n");
   }
 
@@ -27,20 +45,15 @@ export class Run {
     if (handle && this.active) handle(this, event);
   }
 
+  /** A connection that broke between the whole reply and the end of the run broke nothing. */
   fail(failure) {
-    this.phase = "failed";
-    this.failure = failure;
+    const whole = failure.kind !== "run" && this.reply && this.reply.status !== "paused";
+    this.phase = whole ? "finished" : "failed";
+    this.failure = whole ? null : failure;
   }
 
   stop() {
     this.phase = "stopped";
-  }
-
-  /** The stream ended by itself: without an end of the run it was cut, unless the reply is whole. */
-  close() {
-    if (!this.active) return;
-    if (this.reply) this.phase = "finished";
-    else this.fail(new RunFailed("cut"));
   }
 
   now(key) {
@@ -81,11 +94,18 @@ const HANDLERS = {
   },
   CUSTOM(run, { name, value }) {
     if (name === "manta.reply" && value) run.reply = value;
+    else if (name === "manta.pause_abandoned") run.abandoned = value?.interactionId ?? null;
   },
-  RUN_FINISHED(run) {
+  RUN_FINISHED(run, { outcome }) {
     run.phase = "finished";
+    if (outcome?.type === "interrupt") {
+      run.phase = "paused";
+      run.pause = outcome.interrupts[0];
+    } else if (outcome?.type === "cancelled" && run.reply?.status !== "abandoned") {
+      run.phase = "stopped";
+    }
   },
   RUN_ERROR(run, { message, code }) {
-    run.fail(new RunFailed("run", { message: String(message ?? ""), code }));
+    run.fail(new Failed("run", { message: String(message ?? ""), code }));
   },
 };

@@ -1,27 +1,58 @@
-/** One turn in the log: the question and what became of it. */
+/** One turn in the log: the question, what was asked back, and what became of it. */
 
+import { FeedbackView } from "./feedback.js";
 import { icon, node } from "./nodes.js";
-import { has, say } from "./phrases.js";
+import { PauseView, exchange } from "./pause.js";
+import { has, say, sayFailure } from "./phrases.js";
 import { sourceList, sourceNumber } from "./sources.js";
 import { write } from "./writing.js";
 
 const NOTICES = new Set(["miss", "unavailable", "boundary"]);
+const RATED = new Set(["answered", "replied", "miss", "unavailable", "boundary"]);
 
 export class TurnView {
+  /** The open pause's `PauseView`, or the latest one of this turn. */
+  pause = null;
   #answer = node("div", { class: "answer" });
+  #between = node("div", { class: "between" });
+  #feedback = null;
+  #hooks;
 
-  /** `retry(view)` asks the same again, `open(citation)` shows a passage. */
-  constructor(message, { retry, open }) {
+  /**
+   * @param message `{ id, text }`, or null where only the reply is known
+   * @param hooks `retry(view)` asks the same again, `open(citation)` shows a passage, `answer(view,
+   * answers)` and `leave(view)` end a pause, `rate(runId, rating, comment)` keeps a rating
+   */
+  constructor(message, hooks) {
     this.message = message;
-    this.retry = retry;
-    this.open = open;
-    this.element = node(
-      "article",
-      { class: "turn" },
-      node("h2", { class: "unseen" }, say(node("span"), "asked")),
-      node("p", { class: "question", dir: "auto" }, message.text),
-      this.#answer,
-    );
+    this.#hooks = hooks;
+    const asked = message
+      ? [
+          node("h2", { class: "unseen" }, say(node("span"), "asked")),
+          node("p", { class: "question", dir: "auto" }, message.text),
+        ]
+      : [];
+    this.element = node("article", { class: "turn" }, ...asked, this.#between, this.#answer);
+  }
+
+  /** Questions and answers of an earlier pause. */
+  addExchange(pair) {
+    this.#between.append(exchange([pair]));
+  }
+
+  ask(pause) {
+    this.pause = new PauseView(pause, {
+      answer: (answers) => this.#hooks.answer(this, answers),
+      leave: () => this.#hooks.leave(this),
+    });
+    this.#between.append(this.pause.element);
+    this.clear();
+  }
+
+  /** Nothing of the latest run is to be seen any more. */
+  clear() {
+    this.#answer.className = "answer";
+    this.#answer.replaceChildren();
   }
 
   update(run) {
@@ -32,10 +63,11 @@ export class TurnView {
     if (NOTICES.has(status)) parts.push(this.#notice(status));
     if (run.text) parts.push(this.#text(run, reply, status));
     if (status === "answered" && reply.citations?.length) {
-      parts.push(sourceList(reply.citations, this.open));
+      parts.push(sourceList(reply.citations, this.#hooks.open));
     }
     if (status === "stopped") parts.push(this.#notice("stopped"));
-    if (run.phase === "failed" || status === "failed") parts.push(this.#error(run.failure));
+    if (run.phase === "failed" || status === "failed") parts.push(errorBanner(run.failure, this.#again()));
+    if (run.phase === "finished" && RATED.has(status) && run.id) parts.push(this.#rating(run));
     this.#answer.className = `answer ${status}`;
     this.#answer.replaceChildren(...parts);
   }
@@ -53,7 +85,7 @@ export class TurnView {
   #text(run, reply, status) {
     const cited = new Map();
     if (status === "answered") for (const one of reply.citations ?? []) cited.set(one.number, one);
-    const marker = (number) => (cited.has(number) ? sourceNumber(cited.get(number), this.open) : null);
+    const marker = (number) => (cited.has(number) ? sourceNumber(cited.get(number), this.#hooks.open) : null);
     return node("div", { class: "text", lang: reply?.locale, dir: "auto" }, ...write(run.text, marker));
   }
 
@@ -73,27 +105,34 @@ export class TurnView {
     );
   }
 
-  #error(failure) {
-    return errorBanner(failure, this.#again());
+  #rating(run) {
+    this.#feedback ??= new FeedbackView(
+      (rating, comment) => this.#hooks.rate(run.id, rating, comment),
+      run.reply?.rating,
+    );
+    return this.#feedback.element;
   }
 
   #again() {
+    if (!this.message) return null;
     const button = node("button", { class: "again", type: "button" }, icon("retry"), say(node("span"), "retry"));
-    button.addEventListener("click", () => this.retry(this));
+    button.addEventListener("click", () => this.#hooks.retry(this));
     return button;
   }
 }
 
 /** What went wrong, in the server's words where it has any. */
-export function errorBanner(failure, again) {
-  const hint = node("p", { class: "banner-hint", dir: "auto" });
-  if (failure?.detail) hint.textContent = failure.detail;
-  else say(hint, `error.${failure?.kind ?? "run"}`, failure?.status ? { status: String(failure.status) } : null);
+export function errorBanner(failure, again = null) {
   return node(
     "div",
     { class: "banner error" },
     icon("error"),
-    node("div", {}, say(node("p", { class: "banner-title" }), "error.title"), hint),
+    node(
+      "div",
+      {},
+      say(node("p", { class: "banner-title" }), "error.title"),
+      sayFailure(node("p", { class: "banner-hint" }), failure),
+    ),
     again,
   );
 }

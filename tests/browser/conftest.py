@@ -1,23 +1,14 @@
-"""The chat page in a real browser, against a small HTTP server whose runs a test scripts.
-
-The server sends the page's real files with the headers of a strict deployment; only the runs are
-scripted. A script is a list of steps: an event (a dict), a pause (seconds), a ``threading.Event``
-to wait for, or one of ``CUT`` (the connection breaks) and ``END`` (the stream ends early).
-"""
+"""The chat page in a real browser: the browser, the scripted server, and events to script."""
 
 from __future__ import annotations
 
-import json
 import os
-import threading
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from page_server import PageServer
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = [
@@ -29,200 +20,10 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PAGE = Path(__file__).resolve().parents[2] / "serve" / "page"
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-CUT = "cut"
-END = "end"
-Step = dict[str, Any] | float | threading.Event | str
-
-CONFIG: dict[str, Any] = {
-    "tenants": [
-        {
-            "id": "tidewater",
-            "name": "Tidewater Cooperative",
-            "locale": "en",
-            "examples": {
-                "en": ["How do I claim back what I paid on a trip?", "How many days of leave?"],
-                "fr": ["Comment demander le télétravail ?"],
-                "de": ["Wie melde ich mich krank?"],
-            },
-        },
-        {
-            "id": "blank",
-            "name": "Blank Slate Ltd",
-            "locale": "en",
-            "examples": {"en": ["Help me think about my next career step."]},
-        },
-    ],
-    "default_tenant": "tidewater",
-    "message_chars": 16000,
-}
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "browser: needs Chromium")
-
-
-@dataclass
-class ReceivedRun:
-    """A run that the page asked for; ``gone`` is set when its client left before the end."""
-
-    body: dict[str, Any]
-    tenant: str | None
-    gone: threading.Event = field(default_factory=threading.Event)
-
-    @property
-    def text(self) -> str:
-        content: str = self.body["messages"][-1]["content"]
-        return content
-
-    @property
-    def locale(self) -> str | None:
-        locale: str | None = self.body["forwardedProps"].get("locale")
-        return locale
-
-
-@dataclass
-class Refusal:
-    """An answer that is no stream: an HTTP status with a body."""
-
-    status: int
-    body: bytes
-    kind: str = "application/json"
-
-
-class PageServer:
-    """The page's files and its configuration, and runs in the order in which they are scripted."""
-
-    CUT = CUT
-    END = END
-
-    def __init__(self) -> None:
-        self.config = json.loads(json.dumps(CONFIG))
-        self.config_status = 200
-        self.runs: list[ReceivedRun] = []
-        self._scripts: list[list[Step] | Refusal] = []
-        self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        )
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
-
-    def script(self, *steps: Step) -> None:
-        """The next run: ``RUN_STARTED`` comes first by itself."""
-        self._scripts.append(list(steps))
-
-    def refuse(self, status: int, message: str) -> None:
-        """The next run is refused with the error object of the API."""
-        error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
-        self._scripts.append(Refusal(status, json.dumps({"error": error}).encode()))
-
-    def answer_plainly(self, status: int, body: str) -> None:
-        """The next run gets a proxy's page instead of an answer of ours."""
-        self._scripts.append(Refusal(status, body.encode(), "text/html"))
-
-    def close(self) -> None:
-        self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-            def do_GET(self) -> None:
-                path = self.path.split("?")[0]
-                if path == "/page-config":
-                    body = json.dumps(server.config).encode()
-                    self.whole(server.config_status, body, "application/json")
-                    return
-                name = "index.html" if path == "/" else path.removeprefix("/page/")
-                file = PAGE / name
-                if "/" in name or not file.is_file():
-                    self.whole(404, b"", "text/plain")
-                else:
-                    self.whole(200, file.read_bytes(), TYPES[file.suffix])
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                run = ReceivedRun(body, self.headers.get("X-Manta-Tenant"))
-                server.runs.append(run)
-                script = server._scripts.pop(0)
-                if isinstance(script, Refusal):
-                    self.whole(script.status, script.body, script.kind)
-                    return
-                self.send_response(200)
-                self.send_header("Content-Type", "text/event-stream; charset=utf-8")
-                self.send_header("Cache-Control", "no-store")
-                self.send_header("Transfer-Encoding", "chunked")
-                self.end_headers()
-                try:
-                    self.play(body, script)
-                except OSError:
-                    run.gone.set()
-                    self.close_connection = True
-
-            def play(self, body: dict[str, Any], script: list[Step]) -> None:
-                self.chunk(": a comment line first\n\n")
-                ids = {"threadId": body["threadId"], "runId": body["runId"]}
-                self.event({"type": "RUN_STARTED", **ids})
-                for step in script:
-                    if isinstance(step, dict):
-                        self.event({**ids, **step} if step["type"] == "RUN_FINISHED" else step)
-                    elif isinstance(step, threading.Event):
-                        self.rest(step, 20)
-                    elif step == CUT:
-                        self.close_connection = True
-                        return
-                    elif step == END:
-                        break
-                    else:
-                        self.rest(server._closing, float(step))
-                self.wfile.write(b"0\r\n\r\n")
-
-            def rest(self, until: threading.Event, seconds: float) -> None:
-                deadline = time.monotonic() + seconds
-                while not until.wait(0.05):
-                    if time.monotonic() > deadline or server._closing.is_set():
-                        return
-                    self.chunk(": keep-alive\n\n")
-
-            def event(self, event: dict[str, Any]) -> None:
-                self.chunk(f"data: {json.dumps(event, ensure_ascii=False)}\n\n")
-
-            def chunk(self, text: str) -> None:
-                data = text.encode()
-                self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-                self.wfile.flush()
-
-            def whole(self, status: int, body: bytes, kind: str) -> None:
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body)))
-                self.send_header("Content-Security-Policy", POLICY)
-                self.send_header("X-Content-Type-Options", "nosniff")
-                self.end_headers()
-                self.wfile.write(body)
-
-        return Handler
 
 
 class Scripted:
@@ -314,6 +115,30 @@ class Scripted:
             {"type": "CUSTOM", "name": "manta.reply", "value": reply},
             {"type": "RUN_FINISHED", "result": None},
         ]
+
+    @staticmethod
+    def paused(*questions: dict[str, Any], interrupt: str = "i1") -> list[dict[str, Any]]:
+        """The end of a run that waits for answers; each question has an ``id`` and a ``text``."""
+        asked = [{"options": [], **question} for question in questions]
+        text = "\n".join(question["text"] for question in questions)
+        reply = {"status": "paused", "agent": "career_chat", "text": text, "citations": []}
+        outcome = {"type": "interrupt", "interrupts": [Scripted.interrupt(*asked, name=interrupt)]}
+        return [
+            {"type": "CUSTOM", "name": "manta.reply", "value": {**reply, "locale": "en"}},
+            {"type": "RUN_FINISHED", "outcome": outcome},
+        ]
+
+    @staticmethod
+    def interrupt(*questions: dict[str, Any], name: str = "i1") -> dict[str, Any]:
+        """An open pause as a run and the history show it."""
+        asked = [{"options": [], **question} for question in questions]
+        return {
+            "id": name,
+            "reason": "clarification",
+            "message": "\n".join(question["text"] for question in questions),
+            "responseSchema": {"type": "object", "properties": {}},
+            "metadata": {"questions": asked},
+        }
 
 
 @pytest.fixture

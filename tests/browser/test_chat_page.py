@@ -61,7 +61,7 @@ def test_what_happens_now_is_shown_and_vanishes(
         *scripted.ended("answered", "In the guide [2].", scripted.WEB),
     )
     page = open_page(page_server.url)
-    status = page.get_by_role("status")
+    status = page.locator("#now")
     ask(page)
     status.get_by_text("Sending your message").wait_for(timeout=1000)
     gates[0].set()
@@ -111,8 +111,9 @@ def test_stop_ends_the_run_and_the_same_question_can_be_asked_again(
     page.get_by_text("Half an ans").wait_for()
     page.get_by_role("button", name="Stop").click()
     page.get_by_text("Stopped", exact=True).wait_for(timeout=1000)
-    assert page_server.runs[0].gone.wait(3)
-    assert page.get_by_role("status").inner_text() == ""
+    stops = [path for method, path, _ in page_server.requests if path.endswith("/stop")]
+    assert stops == [f"/v1/runs/{page_server.runs[0].body['runId']}/stop"]
+    assert page.locator("#now").inner_text() == ""
     assert page.evaluate("document.activeElement.id") == "message"
     page.get_by_role("button", name="Try again").click()
     page.locator(".sources").wait_for()
@@ -211,51 +212,55 @@ def test_an_unreachable_server_is_an_error(
     page = open_page(page_server.url)
     page.context.set_offline(True)
     ask(page)
-    page.get_by_text("The server could not be reached.").wait_for()
+    page.locator(".banner").get_by_text("The server could not be reached.").wait_for()
     page.context.set_offline(False)
     page_server.script(*scripted.ended("replied", "Back."))
-    page.get_by_role("button", name="Try again").click()
+    page.locator(".banner").get_by_role("button", name="Try again").click()
     page.get_by_text("Back.").wait_for()
 
 
-def test_a_new_conversation_leaves_the_old_one(
+def test_a_new_conversation_leaves_the_old_one_to_its_run(
     page_server: Any, open_page: Any, scripted: Any, ask: Any
 ) -> None:
+    more = threading.Event()
     page_server.script(*scripted.ended("replied", "One."))
-    page_server.script(scripted.step("gate"), threading.Event())
+    page_server.script(scripted.step("gate"), more, *scripted.ended("replied", "Two."))
     page_server.script(*scripted.ended("replied", "Three."))
     page = open_page(page_server.url)
     ask(page, "one")
     page.locator("#send").wait_for()
     ask(page, "two")
-    page.get_by_role("status").get_by_text("Checking the request").wait_for()
+    page.locator("#now").get_by_text("Checking the request").wait_for()
+    thread = page_server.runs[1].body["threadId"]
+    page_server.records.keep(thread, {"role": "user", "text": "one"})
     page.get_by_role("button", name="New conversation").click()
-    assert page_server.runs[1].gone.wait(3)
     page.get_by_role("heading", name="What would you like to know?").wait_for()
     assert page.locator(".turn").count() == 0
+    assert page.locator("#now").inner_text() == ""
     ask(page, "three")
     page.get_by_text("Three.").wait_for()
     threads = [run.body["threadId"] for run in page_server.runs]
     assert threads[0] == threads[1] != threads[2]
-    # The thread belongs to the tab: a reload keeps it and says so.
-    page_server.script(*scripted.ended("replied", "Four."))
-    page.reload()
-    page.get_by_text("This tab still holds a conversation.").wait_for()
-    ask(page, "four")
-    page.get_by_text("Four.").wait_for()
-    assert page_server.runs[3].body["threadId"] == threads[2]
+    # The old conversation is shown again with what is written there now.
+    page.locator(".past.busy .past-open").click()
+    page.locator("#now").get_by_text("Checking the request").wait_for()
+    assert page.locator(".question").all_inner_texts() == ["one", "two"]
+    more.set()
+    page.get_by_text("Two.").wait_for()
+    assert page.get_by_text("Three.").count() == 0
+    assert page.locator(".past.busy").count() == 0
 
 
 def test_a_stream_may_come_in_any_pieces(page_server: Any, open_page: Any) -> None:
     """Lines, characters and events are cut anywhere, with either kind of line end."""
     page = open_page(page_server.url)
     text = (
-        'data: {"type":"A","t":"é😀"}\r\n\r\n: note\r\nevent: x\n'
-        'data: {"type":\ndata: "B"}\n\n\ndata:{"type":"C"}\n\n'
+        'id: 7\r\ndata: {"type":"A","t":"é😀"}\r\n\r\n: note\r\nevent: x\n'
+        'data: {"type":\ndata: "B"}\nid:8\n\n\ndata:{"type":"C"}\n\n'
     )
     got = page.evaluate(
         """async (text) => {
-          const { runEvents } = await import("/page/stream.js");
+          const { sentEvents } = await import("/page/stream.js");
           const bytes = new TextEncoder().encode(text);
           const seen = [];
           for (const size of [1, 2, 3, 7, 1000]) {
@@ -267,11 +272,8 @@ def test_a_stream_may_come_in_any_pieces(page_server: Any, open_page: Any) -> No
                 control.close();
               },
             });
-            const headers = { "Content-Type": "text/event-stream" };
-            window.fetch = async () => new Response(body, { headers });
             const events = [];
-            const { signal } = new AbortController();
-            for await (const event of runEvents({}, { signal })) events.push(event);
+            for await (const event of sentEvents(body)) events.push(event);
             seen.push(JSON.stringify(events));
           }
           return seen;
@@ -279,13 +281,17 @@ def test_a_stream_may_come_in_any_pieces(page_server: Any, open_page: Any) -> No
         text,
     )
     assert len(set(got)) == 1
-    assert json.loads(got[0]) == [{"type": "A", "t": "é😀"}, {"type": "B"}, {"type": "C"}]
+    assert json.loads(got[0]) == [
+        {"id": 7, "event": {"type": "A", "t": "é😀"}},
+        {"id": 8, "event": {"type": "B"}},
+        {"id": None, "event": {"type": "C"}},
+    ]
 
 
 def test_a_message_sent_before_the_settings_came_is_not_lost(
     page_server: Any, open_page: Any, scripted: Any, ask: Any
 ) -> None:
-    page_server.script(*scripted.ended("replied", "Here."))
+    page_server.script(*scripted.ended("replied", "It came."))
     page = open_page("about:blank")
     held: list[Any] = []
     page.context.route("**/page-config", lambda route: held.append(route))
@@ -294,5 +300,5 @@ def test_a_message_sent_before_the_settings_came_is_not_lost(
     assert page.get_by_label("Your message").input_value() == "early"
     assert page_server.runs == []
     held[0].continue_()
-    page.get_by_text("Here.").wait_for()
+    page.get_by_text("It came.").wait_for()
     assert [run.text for run in page_server.runs] == ["early"]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from page_server import PAGE
+
+from config.tenants import SPECIALISTS
+from domain.events import ActivityCode
 
 pytestmark = pytest.mark.browser
 
@@ -42,16 +46,26 @@ def test_the_browsers_language_is_the_first_one(page_server: Any, open_page: Any
 
 def test_every_phrase_exists_in_every_language(page_server: Any, open_page: Any) -> None:
     page = open_page(page_server.url)
-    source = page.evaluate("async () => (await fetch('/page/phrases.js')).text()")
-    tables = re.findall(r"^const (en|fr|de) = \{(.*?)^\};", source, re.M | re.S)
-    keys = {name: re.findall(r'^  "?([\w.]+)"?:', body, re.M) for name, body in tables}
-    assert keys["en"] == keys["fr"] == keys["de"] and len(keys["en"]) > 40
+    keys = page.evaluate(
+        """async () => {
+          const { english } = await import("/page/english.js");
+          const { french } = await import("/page/french.js");
+          const { german } = await import("/page/german.js");
+          return [english, french, german].map((table) => Object.keys(table));
+        }"""
+    )
+    english, french, german = keys
+    assert english == french == german and len(english) > 100
+    agents = {f"agent.{name}" for name in (*SPECIALISTS, "knowledge")}
+    activities = {f"activity.{code}" for code in get_args(ActivityCode)}
+    nodes = ("gate", "memory", "supervisor", *SPECIALISTS, "knowledge", "await_answers")
+    assert agents | activities | {f"step.{name}" for name in nodes} <= set(english)
     named = set(
         re.findall(
             r'data-phrase[\w-]*="([\w.]+)"', page.evaluate("document.documentElement.outerHTML")
         )
     )
-    assert named <= set(keys["en"])
+    assert named <= set(english)
 
 
 def test_dark_mode_follows_the_system_until_it_is_chosen(page_server: Any, open_page: Any) -> None:
@@ -122,9 +136,9 @@ def test_the_page_works_with_the_keyboard_alone(
     page.keyboard.press("Enter")
     page.locator(".sources").wait_for()
     assert page_server.runs[0].text == "First line\nsecond line"
-    # Backwards from the message box: the web source, then the document's.
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Shift+Tab")
+    # Backwards from the message box: attaching, two thumbs, the web source, then the document's.
+    for _ in range(5):
+        page.keyboard.press("Shift+Tab")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
     page.get_by_role("dialog").wait_for()
@@ -137,14 +151,15 @@ def test_the_page_works_with_the_keyboard_alone(
         )
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="hidden")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
+    for _ in range(5):
+        page.keyboard.press("Tab")
     page.keyboard.type("Wait")
     page.keyboard.press("Enter")
     page.locator("#stop").wait_for()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.get_by_text("Stopped", exact=True).wait_for()
+    page.keyboard.press("Shift+Tab")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
     page.get_by_text("Good.").wait_for()
@@ -231,6 +246,12 @@ def test_nothing_comes_from_elsewhere(
     ask(page)
     page.locator(".sources").wait_for()
     assert asked and all(url.startswith(page_server.url) for url in asked)
+
+
+def test_all_modules_are_fetched_in_one_wave() -> None:
+    markup = (PAGE / "index.html").read_text(encoding="utf-8")
+    named = set(re.findall(r'(?:href|src)="page/([^"]+)"', markup))
+    assert named == {file.name for file in PAGE.iterdir() if file.name != "index.html"}
 
 
 def test_the_page_works_below_a_prefix(
