@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from config.settings import Settings
-from domain.errors import MantaError
+from domain.errors import InvalidInput, MantaError
 
 # Roles share the cores: threads of numpy that wait for each other made a busy machine many times
 # slower. Numpy reads this when it is first imported; Ray sets the same for its workers.
@@ -68,6 +68,10 @@ def index(
         str | None,
         typer.Option(help="What the file holds: opportunities, trainings, people, occupations."),
     ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(help="Where a folder goes: documents (the default), faq, troubleshooting."),
+    ] = None,
     demo: Demo = False,
     no_ray: Annotated[bool, typer.Option("--no-ray", help="Convert in this process.")] = False,
 ) -> None:
@@ -76,10 +80,14 @@ def index(
     from serve.indexing import index_folder, index_records
 
     settings = _settings(demo)
-    if records is not None:
+    if records is None:
+        into = collection or "documents"
+        if not index_folder(settings, path, tenant, use_ray=not no_ray, collection=into):
+            raise typer.Exit(1)
+    elif collection is not None:
+        raise InvalidInput("--collection", "is of folders, not of records", "leave one out")
+    else:
         index_records(settings, records, path, tenant)
-    elif not index_folder(settings, path, tenant, use_ray=not no_ray):
-        raise typer.Exit(1)
 
 
 @cli.command()

@@ -110,7 +110,14 @@ class Memory:
         prompt = [
             SystemMessage(prompt_files.text("memory_update")),
             labelled("facts", [fact.model_dump(mode="json") for fact in known]),
-            labelled("conversation", {"date": date.today().isoformat(), **json.loads(evidence)}),
+            labelled(
+                "conversation",
+                {
+                    "date": date.today().isoformat(),
+                    "language": context.locale,
+                    **json.loads(evidence),
+                },
+            ),
         ]
         with model_failures():
             reply = await structured.ainvoke(prompt, {"callbacks": [meter]})

@@ -9,6 +9,7 @@ from retrieval.records.search import RecordSearch
 from retrieval.records.store import RecordStore
 from retrieval.search import DocumentSearch
 from retrieval.store import PassageStore
+from retrieval.tenancy import DOCUMENTS, PassageCollection
 
 
 class Retriever:
@@ -25,8 +26,17 @@ class Retriever:
         """Load the embedding model before the first request needs it."""
         await prepare_embedder(self._embedder)
 
-    async def search(self, tenant: str, query: str, limit: int) -> list[Passage]:
-        return await self._documents.search(tenant, query, limit=limit)
+    async def search(
+        self,
+        tenant: str,
+        query: str,
+        limit: int,
+        collection: PassageCollection = DOCUMENTS,
+        programme: str | None = None,
+    ) -> list[Passage]:
+        return await self._documents.search(
+            tenant, query, limit=limit, collection=collection, programme=programme
+        )
 
     async def search_records(
         self,

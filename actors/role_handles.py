@@ -26,6 +26,7 @@ from domain.passages import Passage, Readiness, ReadinessStatus
 from domain.preferences import Fact
 from domain.records import Record, RecordFilters, RecordHit, RecordKind
 from domain.requests import RequestContext, SpecialistRequest
+from retrieval.tenancy import DOCUMENTS, PassageCollection
 
 if TYPE_CHECKING:
     from crawler.cache import CacheAnswer, PageKey
@@ -136,10 +137,23 @@ class RetrieverHandle:
         self._port = port
 
     async def search(
-        self, tenant: str, query: str, limit: int = POLICY.research.passages
+        self,
+        tenant: str,
+        query: str,
+        limit: int = POLICY.research.passages,
+        *,
+        collection: PassageCollection = DOCUMENTS,
+        programme: str | None = None,
     ) -> list[Passage]:
+        """The nearest passages of one collection, of one study programme where one is named."""
         passages: list[Passage] = await self._port.call(
-            "search", tenant, query, limit, seconds=POLICY.research.source_seconds
+            "search",
+            tenant,
+            query,
+            limit,
+            collection,
+            programme,
+            seconds=POLICY.research.source_seconds,
         )
         return passages
 

@@ -31,6 +31,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "memory": (),
     "supervisor": (),
     **dict.fromkeys(SPECIALISTS, ("retriever",)),
+    "campus_advisor": ("retriever", "crawler", PAGE_CACHE),
     "researcher": ("retriever", "crawler", PAGE_CACHE),
     "retriever": (),
     "crawler": (),
@@ -109,6 +110,18 @@ def build_role(name: str, resources: ProcessResources, ports: Mapping[str, Port]
         from actors.memory import Memory
 
         return Memory(resources.models, settings)
+    if name == "campus_advisor":
+        from actors.campus.advisor import CampusAdvisor
+        from actors.campus.query_cache import QueryCache
+
+        return CampusAdvisor(
+            resources.models,
+            settings,
+            RetrieverHandle(ports["retriever"]),
+            PageCacheHandle(ports[PAGE_CACHE]),
+            CrawlerHandle([ports[crawler] for crawler in crawler_names(settings)]),
+            QueryCache(resources.redis),
+        )
     if name in SPECIALISTS:
         from actors.specialists import build_specialist
 

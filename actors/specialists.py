@@ -31,18 +31,10 @@ def build_specialist(
 def _toolbox(
     name: SpecialistName, resources: ProcessResources, retriever: RetrieverHandle
 ) -> Toolbox:
-    if name == "opportunity_search":
-        from actors.opportunity_search import opportunity_tools
+    from actors.catalogue_search import CATALOGUES, catalogue_tools
 
-        return opportunity_tools(retriever)
-    if name == "training_search":
-        from actors.training_search import training_tools
-
-        return training_tools(retriever)
-    if name == "talent_search":
-        from actors.talent_search import talent_tools
-
-        return talent_tools(retriever)
+    if name in CATALOGUES:
+        return catalogue_tools(name, retriever)
     if name == "person_disambiguation":
         from actors.person_disambiguation import person_tools
 

@@ -156,6 +156,30 @@ class RunLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class CampusLimits:
+    """Bounds of one turn of the campus advisor, beside the tenant's own."""
+
+    tool_calls: int = 6
+    recursion: int = 8
+    history_messages: int = 7
+    condensed_tokens: int = 6_000
+    search_seconds: float = 25.0
+    """How long a web search may read; what it has read by then is kept."""
+    tool_seconds: float = 60.0
+    """One tool call as a whole, and therefore the longest timeout of a subagent."""
+    pages_per_search: int = 3
+    reads: int = 9
+    passages: int = 5
+    query_chars: int = 300
+    subagent_passages: int = 8
+    subagent_chars: int = 4_000
+    endpoint_links: int = 10
+    endpoint_bytes: int = 256 * 1024
+    held_chars: int = 120
+    """How much of a reply is held back, because some models announce the call that they leak."""
+
+
+@dataclass(frozen=True, slots=True)
 class PageLimits:
     """Bounds of one page, from DNS to the last byte, and of what is read from it."""
 
@@ -232,6 +256,7 @@ class ExecutionPolicy:
     directory: DirectoryLimits = field(default_factory=DirectoryLimits)
     document: DocumentLimits = field(default_factory=DocumentLimits)
     run: RunLimits = field(default_factory=RunLimits)
+    campus: CampusLimits = field(default_factory=CampusLimits)
     page: PageLimits = field(default_factory=PageLimits)
     model: ModelLimits = field(default_factory=ModelLimits)
     stream: StreamLimits = field(default_factory=StreamLimits)

@@ -60,6 +60,7 @@ Endpoint = Annotated[str, BeforeValidator(_endpoint)]
 class Settings(BaseSettings):
     """What the operator decides for one process.
 
+    ``service_keys`` holds the keys of the services that tenants name, by the names that they use.
     ``connect_to`` maps ``host:port`` of a configured site to ``address:port`` that is dialled
     instead; it is the operator's own decision and therefore exempt from the public-address rule.
     ``shown_urls`` maps the beginning of a source's URL to what people open instead, for a site that
@@ -121,6 +122,7 @@ class Settings(BaseSettings):
     replicas_max: int = Field(default=1, ge=1)
     replica_cpus: float = Field(default=1.0, gt=0)
     target_ongoing_requests: int = Field(default=16, ge=1)
+    service_keys: dict[str, SecretStr] = Field(default_factory=dict)
     connect_to: dict[Endpoint, Endpoint] = Field(default_factory=dict)
     shown_urls: dict[str, str] = Field(default_factory=dict)
 

@@ -10,10 +10,8 @@ import hashlib
 import json
 from pathlib import Path
 from typing import Annotated, Literal, get_args
-from urllib.parse import urlsplit
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -21,6 +19,8 @@ from pydantic import (
     ValidationError,
 )
 
+from config.addresses import ServiceUrl
+from config.campus import CampusConfig
 from config.policy import POLICY
 from domain.errors import InvalidConfiguration, NotFound
 
@@ -34,6 +34,7 @@ SpecialistName = Literal[
     "person_disambiguation",
     "profile_analysis",
     "task_guidance",
+    "campus_advisor",
 ]
 SPECIALISTS: tuple[SpecialistName, ...] = get_args(SpecialistName)
 
@@ -91,25 +92,11 @@ class ModelsConfig(_Strict):
     large: str | None = None
 
 
-def _service_url(url: str) -> str:
-    """A user's token travels to it: encrypted, or not over a network at all."""
-    parts = urlsplit(url)
-    if parts.port == 0 or parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("write scheme, host, port and path only")
-    encrypted = parts.scheme == "https" and parts.hostname
-    if not encrypted and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        raise ValueError("write an https URL, or an http one of this machine")
-    return url
-
-
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-
 class DirectoryConfig(_Strict):
     """The tenant's own service of profiles, objectives and tasks; without one they come from the
     operator's files. ``timeout_seconds`` bounds one call, the policy's limit by default."""
 
-    url: Annotated[str, AfterValidator(_service_url)]
+    url: ServiceUrl
     timeout_seconds: float | None = Field(default=None, gt=0, le=POLICY.directory.seconds)
 
 
@@ -124,6 +111,7 @@ class ChatbotConfig(_Strict):
     knowledge_base: KnowledgeBaseConfig = Field(default_factory=KnowledgeBaseConfig)
     directory: DirectoryConfig | None = None
     memory: MemoryConfig = Field(default_factory=MemoryConfig)
+    campus: CampusConfig | None = None
     agents: dict[SpecialistName, AgentConfig] | None = None
     models: ModelsConfig = Field(default_factory=ModelsConfig)
 
@@ -142,11 +130,13 @@ class TenantConfig(_Strict):
 
     def enabled_specialists(self) -> tuple[SpecialistName, ...]:
         """Without an ``agents`` key all specialists are available; with it only the listed
-        ones whose ``active`` is not false (seed "Tenant-dependent availability")."""
+        ones whose ``active`` is not false (seed "Tenant-dependent availability"). The campus
+        advisor belongs to a tenant that configures a campus."""
         agents = self.chatbot.agents
+        known = tuple(n for n in SPECIALISTS if n != "campus_advisor" or self.chatbot.campus)
         if agents is None:
-            return SPECIALISTS
-        return tuple(name for name in SPECIALISTS if name in agents and agents[name].active)
+            return known
+        return tuple(name for name in known if name in agents and agents[name].active)
 
     def excluded_tools(self, specialist: SpecialistName) -> frozenset[str]:
         agent = (self.chatbot.agents or {}).get(specialist)

@@ -1,8 +1,9 @@
 """Foreign loggers that would print what must never be logged.
 
-httpcore logs hosts and headers, httpx whole URLs, trafilatura and its friends text of pages. They
-are shut at the logger that emits, so a root logger at DEBUG, or a level set on a parent, cannot
-open them again. Our own records of a failure carry codes and hashes only.
+httpcore logs hosts and headers, httpx whole URLs, the MCP client (also as ``client``) its messages,
+trafilatura and its friends text of pages. They are shut at the logger that emits, so a root logger
+at DEBUG, or a level set on a parent, cannot open them again. Our own records of a failure carry
+codes and hashes only.
 """
 
 from __future__ import annotations
@@ -18,6 +19,15 @@ _EMITTERS: Final = (
     "httpcore.proxy",
     "httpcore.socks",
     "httpx",
+    "httpcore2.connection",
+    "httpcore2.http11",
+    "httpcore2.http2",
+    "httpcore2.proxy",
+    "httpcore2.socks",
+    "httpx2",
+    "mcp.client.client",
+    "mcp.client.streamable_http",
+    "client",
 )
 _PAGE_READERS: Final = (
     "trafilatura",

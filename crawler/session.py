@@ -31,7 +31,7 @@ from crawler.windows import (
     cut,
     start_of,
 )
-from domain.errors import MantaError
+from domain.errors import MantaError, PageRejected
 
 __all__ = ["BrowsingSession", "Fetch", "PageWindow", "ReadRefused", "SourceOutcome", "WebBudget"]
 
@@ -123,6 +123,20 @@ class BrowsingSession:
                     self._reads,
                 )
                 raise
+
+    def propose(self, url: str, label: str) -> OfferedLink | None:
+        """A link that came from elsewhere, such as a search of the site, as a handle of this run;
+        ``None`` unless a configured source may read it."""
+        for source in self._sources:
+            scope = Scope(source.source)
+            try:
+                admitted = scope.admit_link(scope.admit_source(), url)
+            except PageRejected:
+                continue
+            target = self._handles.issue(source, admitted, "", 1)
+            path = "/" + admitted.split("/", 3)[3]
+            return OfferedLink(page_id=target.page_id, label=label, path=path, context="")
+        return None
 
     def web_budget(self) -> WebBudget:
         """Used and remaining attempts and reads of this run."""

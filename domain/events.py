@@ -30,6 +30,10 @@ ActivityCode = Literal[
     "searching_trainings",
     "searching_people",
     "preparing_plan",
+    "consulting_specialist",
+    "checking_documents",
+    "checking_response",
+    "refining_search",
 ]
 
 
@@ -84,6 +88,18 @@ class TextDelivered(_Event):
     text: str
 
 
+class Verdict(_Event):
+    """A decision inside a specialist's own graph, with its reason as a code; ``score`` is a cosine
+    where one decided."""
+
+    type: Literal["verdict"] = "verdict"
+    agent: str
+    step: str
+    decision: str
+    reason: str
+    score: float | None = None
+
+
 class PauseAbandoned(_Event):
     """The user did not answer an open pause but went on; its turn is closed as abandoned."""
 
@@ -123,6 +139,7 @@ Event = Annotated[
     | Comment
     | TextDelta
     | TextDelivered
+    | Verdict
     | PauseAbandoned
     | TurnPaused
     | TurnFinished

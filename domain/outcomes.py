@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from domain.answers import KnowledgeAnswer
 from domain.budgets import Spent
 from domain.messages import Message
 from domain.pauses import Pause
@@ -56,12 +57,14 @@ class SpecialistOutcome(_Outcome):
     """The end of a specialist's invocation.
 
     ``messages`` are the new messages of this invocation in order (tool calls, results and the
-    reply); with a ``handoff`` or a ``pause`` the call that waits for its result has none yet.
+    reply); with a ``handoff`` or a ``pause`` the call that waits for its result has none yet. A
+    specialist that answers from sources itself says so with ``knowledge``.
     """
 
     messages: tuple[Message, ...]
     handoff: Handoff | None = None
     pause: Pause | None = None
+    knowledge: KnowledgeAnswer | None = None
 
     @property
     def text(self) -> str:

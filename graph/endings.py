@@ -70,7 +70,8 @@ def _reply(state: TurnState, locale: str) -> Reply:
     found = state.get("knowledge")
     if found is not None:
         status = KNOWLEDGE_STATUS[found["status"]]
-        agent = "knowledge" if status == "answered" else agent
+        handed_over = state.get("handoff") is not None
+        agent = "knowledge" if status == "answered" and handed_over else agent
     return Reply(
         status=status,
         agent=agent,

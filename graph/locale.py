@@ -19,8 +19,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 def reply_locale(requested: Locale | None, text: str, default: Locale) -> Locale:
     if requested is not None:
         return requested
-    words = _WORD.findall(text.casefold())
-    spoken = _by_small_words(words)
+    words = _WORD.findall(text)
+    # A capital inside a sentence begins a name: "Wer ist Marie Le Gall?" asks in German.
+    small = [word.casefold() for place, word in enumerate(words) if not place or word[0].islower()]
+    spoken = _by_small_words(small)
     if spoken is None:
         certainty = CERTAIN if len(words) > 1 else CERTAIN_OF_ONE_WORD
         spoken = language_of(text, certainty)

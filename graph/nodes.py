@@ -173,6 +173,7 @@ def specialist(name: str) -> Node:
             draft=[*state.get("draft", ()), *plain(outcome.messages)],
             handoff=outcome.handoff.model_dump() if outcome.handoff else None,
             asked=outcome.pause.model_dump(mode="json") if outcome.pause else None,
+            knowledge=_answer(outcome.knowledge) if outcome.knowledge else state.get("knowledge"),
             active_agent=name,
         )
 
@@ -228,8 +229,12 @@ def _closed_handoff(state: TurnState, answer: KnowledgeAnswer) -> TurnState:
         added.append(assistant(answer.answer))
     return TurnState(
         draft=[*state.get("draft", ()), *plain(added)],
-        knowledge=answer.model_dump(mode="json", exclude={"spent"}),
+        knowledge=_answer(answer),
     )
+
+
+def _answer(answer: KnowledgeAnswer) -> dict[str, Any]:
+    return answer.model_dump(mode="json", exclude={"spent"})
 
 
 def stop(state: TurnState, error: NodeError) -> TurnState:

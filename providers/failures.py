@@ -5,15 +5,14 @@ A provider's message may quote the prompt, so only the kind and the status are k
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from domain.errors import ModelUnavailable
 
-_MALFORMED = (TypeError, AttributeError, LookupError, json.JSONDecodeError)
-"""What the SDKs raise on a body that is not what the protocol promises. A block therefore holds one
-model call and nothing else."""
+_MALFORMED = (TypeError, AttributeError, LookupError, ValueError)
+"""What the SDKs raise on a body that is not what the protocol promises, or on a stream without any
+piece. A block therefore holds one model call and nothing else."""
 
 
 @contextmanager

@@ -7,31 +7,45 @@ form, never inside the system instructions; ``untrusted.md`` tells models what t
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-_BLOCK = re.compile(r'<data label="([a-z_]+)">\n(.*?)\n</data>', re.DOTALL)
+INTERACTION = "manta_interaction"
+"""Marks a human message that answers a pause, beside its text, where no provider sends it."""
+
+LABEL, PAYLOAD = "manta_label", "manta_payload"
+"""What a block is, beside its text: a person's text that looks like one is not one."""
 
 
 def labelled(label: str, payload: Any) -> HumanMessage:
     """``payload`` as JSON in a labelled block; ``<`` is escaped so that no content can close it."""
-    body = json.dumps(payload, ensure_ascii=False).replace("<", "\\u003c")
-    return HumanMessage(f'<data label="{label}">\n{body}\n</data>')
+    plain = json.dumps(payload, ensure_ascii=False)
+    body = plain.replace("<", "\\u003c")
+    return HumanMessage(
+        f'<data label="{label}">\n{body}\n</data>',
+        additional_kwargs={LABEL: label, PAYLOAD: plain},
+    )
 
 
 def read_labelled(messages: Iterable[BaseMessage], label: str) -> Any:
-    """The payload of the last block with ``label`` in a human message; ``None`` without one."""
+    """The payload of the last block with ``label``; ``None`` without one."""
     found = None
     for message in messages:
-        if isinstance(message, HumanMessage) and isinstance(message.content, str):
-            match = _BLOCK.fullmatch(message.content)
-            if match and match[1] == label:
-                found = json.loads(match[2])
+        if message.additional_kwargs.get(LABEL) == label:
+            found = json.loads(message.additional_kwargs[PAYLOAD])
     return found
 
 
 def is_labelled(message: BaseMessage) -> bool:
-    return isinstance(message.content, str) and bool(_BLOCK.fullmatch(message.content))
+    return LABEL in message.additional_kwargs
+
+
+def begins_turn(message: BaseMessage) -> bool:
+    """Whether a turn begins here: with what a person wrote, and not in answer to a pause."""
+    return (
+        isinstance(message, HumanMessage)
+        and not is_labelled(message)
+        and INTERACTION not in message.additional_kwargs
+    )

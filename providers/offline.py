@@ -16,9 +16,15 @@ from providers.embedding import Embedder, build_embedder, close_embedder, prepar
 from providers.interface import PRIVATE_TAG, PUBLIC_TAG, Decision, Question, Task
 from providers.offline_chat import OfflineChat
 from providers.offline_decisions import OfflineDecider
+from providers.offline_facts import besides
 from providers.offline_policies import OfflinePolicies, intent_question
+from providers.offline_staying import ROUTING, stay
 
 log = logging.getLogger("manta.models")
+
+
+GRADING = "campus_grading"
+"""The one decision about delivered texts instead of what a user said."""
 
 
 class OfflineModels:
@@ -41,7 +47,13 @@ class OfflineModels:
         task: Task,
         request_id: str,
     ) -> Decision:
-        decision = await self._decider.decide(question, latest)
+        decision = stay(question, evidence, latest)
+        if decision is None and question.name == GRADING:
+            relevant = await self._policies.campus.relevant(evidence)
+            decision = Decision(value="relevant" if relevant else "not_relevant")
+        if decision is None:
+            asked = besides(latest) or latest if question.name == ROUTING else latest
+            decision = await self._decider.decide(question, asked)
         log.info(
             "decision",
             extra={"request_id": request_id, "task": task, "choice": decision.value},

@@ -19,7 +19,8 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from providers.offline_policies import OfflinePolicies, Step
+from providers.offline_policies import OfflinePolicies
+from providers.offline_steps import Step
 
 MODEL = "manta-offline"
 
@@ -96,9 +97,11 @@ class OfflineChat(BaseChatModel):
 
 
 def _message(step: Step, messages: Sequence[BaseMessage]) -> AIMessage:
-    calls = []
-    if step.call:
-        calls = [{"id": f"call_{uuid4().hex[:12]}", "name": step.call, "args": step.arguments}]
+    asked = [(step.call, step.arguments), *step.also] if step.call else []
+    calls = [
+        {"id": f"call_{uuid4().hex[:12]}", "name": name, "args": arguments}
+        for name, arguments in asked
+    ]
     reply = AIMessage(
         step.text,
         id=f"run-{uuid4()}",

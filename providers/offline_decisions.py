@@ -21,10 +21,21 @@ from providers.interface import Decision, Question
 from providers.offline_classifier import ExampleClassifier
 from providers.offline_distress import in_distress
 from providers.offline_openings import substance
+from providers.offline_vectors import RememberedVectors
 
 MARGINS = {
     "guardrail_decision": {"doubt": 0.20, "block": 0.08},
-    "supervisor_decision": {"task_guidance": 0.08},
+    "supervisor_decision": dict.fromkeys(
+        (
+            "opportunity_search",
+            "training_search",
+            "talent_search",
+            "person_disambiguation",
+            "profile_analysis",
+            "task_guidance",
+        ),
+        0.08,
+    ),
     "knowledge_intent": {"distress": 0.15},
 }
 """By how much a choice must exceed the ordinary one. Set on questions that are not among the
@@ -63,6 +74,8 @@ class OfflineDecider:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        # Tenants choose among different specialists: what two questions share is embedded once.
+        self._examples = RememberedVectors(embedder)
         self._prepared: dict[str, _Prepared] = {}
         self._preparing = asyncio.Lock()
 
@@ -110,7 +123,7 @@ class OfflineDecider:
                     examples = choice.examples or (choice.description,)
                     texts += examples
                     labels += [label] * len(examples)
-                vectors = np.asarray(await self._embedder.embed(texts), dtype=np.float64)
+                vectors = np.asarray(await self._examples.of(texts), dtype=np.float64)
                 classifier = ExampleClassifier(vectors, labels, len(question.choices))
                 rules = {
                     value: tuple(re.compile(pattern) for pattern in patterns)

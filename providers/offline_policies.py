@@ -5,37 +5,34 @@ A policy reads the same messages as a model that writes would, and decides from 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage
 
 from config import prompt_files
 from config.prompt_files import phrase
 from providers.embedding import Embedder
 from providers.interface import Choice, Question
-from providers.labelled_data import is_labelled, read_labelled
+from providers.labelled_data import read_labelled
+from providers.offline_campus import CampusPolicy
 from providers.offline_decisions import OfflineDecider
 from providers.offline_distress import is_harassed
+from providers.offline_facts import besides, tells_of_author
 from providers.offline_follow_ups import added, earlier_questions, is_continuation, is_retry
+from providers.offline_memory import MemoryPolicy
+from providers.offline_people import next_person_step
+from providers.offline_profile import next_profile_step
+from providers.offline_records import SEARCHES, SearchPolicy
 from providers.offline_research import ResearchPolicy
+from providers.offline_steps import Step, results_of, users
+from providers.offline_summary import summary_step
 from providers.offline_tasks import list_text, names_id, task_text
 
 EARLIER_MESSAGES = 4
 TASK_THRESHOLD = 0.34
 NO_TASK_INTENTS = frozenset({"greeting", "thanks", "distress"})
 """What needs no list, also where the user entered task guidance directly."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Either a tool call or a text."""
-
-    text: str = ""
-    call: str = ""
-    arguments: dict[str, Any] = field(default_factory=dict)
 
 
 def intent_question() -> Question:
@@ -60,6 +57,9 @@ class OfflinePolicies:
         self._embedder = embedder
         self._decider = decider
         self._research = ResearchPolicy(embedder)
+        self._memory = MemoryPolicy(embedder)
+        self.campus = CampusPolicy(embedder, decider)
+        self._searches = SearchPolicy(embedder)
         self._intent = intent_question()
 
     async def next_step(
@@ -72,6 +72,18 @@ class OfflinePolicies:
             return await self._career_chat(messages, tools)
         if task == "manta.task_guidance":
             return await self._task_guidance(messages, tools)
+        if task in SEARCHES:
+            return await self._searches.next_step(SEARCHES[task], messages, tools)
+        if task == "manta.person_disambiguation":
+            return next_person_step(messages, tools)
+        if task == "manta.profile_analysis":
+            return next_profile_step(messages, tools)
+        if task.startswith("manta.campus_advisor"):
+            return await self.campus.next_step(task, messages, tools)
+        if task == "manta.memory.update":
+            return await self._memory.updated(messages)
+        if task == "manta.compaction":
+            return summary_step(messages)
         if task == "manta.guardrail.reply":
             boundary = read_labelled(messages, "boundary")
             return Step(text=phrase(f"boundary_{boundary['decision']}", boundary["language"]))
@@ -80,7 +92,7 @@ class OfflinePolicies:
     async def _career_chat(self, messages: Sequence[BaseMessage], tools: frozenset[str]) -> Step:
         request = read_labelled(messages, "request") or {}
         locale = request.get("language", "en")
-        closed = _results(messages, "transfer_to_knowledge_base")
+        closed = results_of(messages, "transfer_to_knowledge_base")
         if closed:
             status = closed[-1].get("status")
             kind = "offline_unavailable" if status == "unavailable" else "offline_miss"
@@ -111,6 +123,10 @@ class OfflinePolicies:
                 intent, question = await self._meant(asked[:end])
                 if intent == "company_fact":
                     return intent, f"{question} {added(latest)}".strip()
+        if tells_of_author(latest):
+            latest = besides(latest)
+            if "?" not in latest:
+                return "told", latest
         intent = (await self._decider.decide(self._intent, latest)).value
         if intent == "company_fact" and is_continuation(latest):
             earlier = next(iter(earlier_questions(asked)), "")
@@ -125,15 +141,15 @@ class OfflinePolicies:
             if tools:
                 return Step(call="reply_to_user")
             return Step(text=phrase(f"offline_{intent}", locale))
-        listed = _results(messages, "list_my_tasks")
+        listed = results_of(messages, "list_my_tasks")
         if tools:
             if not listed:
                 return Step(call="list_my_tasks")
             chosen = await self._named_task(latest, listed[-1].get("tasks") or [])
-            if chosen and not _results(messages, "get_task"):
+            if chosen and not results_of(messages, "get_task"):
                 return Step(call="get_task", arguments={"task_id": chosen})
             return Step(call="reply_to_user")
-        details = _results(messages, "get_task")
+        details = results_of(messages, "get_task")
         if details and "task" in details[-1]:
             return Step(text=task_text(details[-1]["task"], locale))
         tasks = listed[-1].get("tasks") if listed else None
@@ -157,27 +173,3 @@ class OfflinePolicies:
         ]
         best = max(range(len(scores)), key=scores.__getitem__)
         return str(tasks[best]["id"]) if scores[best] >= TASK_THRESHOLD else None
-
-
-def users(messages: Sequence[BaseMessage]) -> list[str]:
-    """What the user said, without labelled data."""
-    return [
-        message.text
-        for message in messages
-        if isinstance(message, HumanMessage) and not is_labelled(message)
-    ]
-
-
-def _results(messages: Sequence[BaseMessage], tool: str) -> list[dict[str, Any]]:
-    """The JSON results of a tool since the last user message."""
-    found: list[dict[str, Any]] = []
-    for message in messages:
-        if isinstance(message, HumanMessage) and not is_labelled(message):
-            found = []
-        if isinstance(message, ToolMessage) and message.name == tool:
-            try:
-                found.append(json.loads(message.text))
-            except json.JSONDecodeError:
-                # A limit's error text is no result of the tool.
-                found.append({"error": "not_executed"})
-    return found

@@ -34,7 +34,11 @@ class OpenAIModels:
         self._is_openai = settings.provider == "openai"
         self._key = settings.openai_api_key or SecretStr("none")
         self._chats: dict[tuple[str, str, bool, int | None], BaseChatModel] = {}
+        # One pool of connections of this provider's own: LangChain's default one is shared by all
+        # event loops of a process, belongs to the first of them and is closed by nobody.
+        self._http = openai.DefaultAsyncHttpxClient()
         self._client = openai.AsyncOpenAI(
+            http_client=self._http,
             api_key=self._key.get_secret_value(),
             base_url=settings.openai_base_url,
             max_retries=POLICY.model.attempts - 1,
@@ -94,6 +98,7 @@ class OpenAIModels:
                 # LangChain selects by itself; other servers speak chat completions only.
                 use_responses_api=None if self._is_openai else False,
                 default_headers={"X-Manta-Task": task},
+                http_async_client=self._http,
                 tags=[PUBLIC_TAG if public else PRIVATE_TAG],
                 metadata={"task": task},
             )

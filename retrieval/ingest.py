@@ -25,6 +25,7 @@ from retrieval.chunks import chunks_of
 from retrieval.documents import CONVERTERS, read_document
 from retrieval.rows import StoredChunk
 from retrieval.store import PassageStore
+from retrieval.tenancy import DOCUMENTS, PassageCollection, check_collection
 
 Progress = Callable[[int, int, str], None]
 """Called with files done, files in all and the name of the one that was just done."""
@@ -71,28 +72,38 @@ async def ingest(
     *,
     source: str | None = None,
     use_ray: bool | None = None,
+    collection: PassageCollection = DOCUMENTS,
 ) -> IngestSummary:
-    """Make the documents of ``tenant`` what ``folder`` holds.
+    """Make a collection of ``tenant`` what ``folder`` holds.
 
     Args:
         milvus_uri: of a server that runs.
         source: names the folder inside the tenant, by default its own name; a run removes only
             what an earlier run of the same source has stored.
         use_ray: whether files are prepared by Ray tasks; by default where Ray is initialised.
+        collection: where the passages go; those of another collection are neither seen nor touched.
 
     Raises:
-        InvalidInput: there is no such folder.
+        InvalidInput: there is no such folder, or no such collection.
         StoreUnavailable: Milvus did not answer, or another run is writing.
         ActorUnavailable: Ray lost the workers of a task again and again.
         ModelUnavailable: the embedding model did not answer; what was stored before stays.
     """
+    check_collection(collection)
     folder = await asyncio.to_thread(_existing, folder)
     source = source or folder.name
     store = PassageStore(milvus_uri, build_embedder(settings), settings.milvus_secret)
     try:
         with alone(settings):
             return await _ingest(
-                folder, tenant, source, settings, store, progress or (lambda *_: None), use_ray
+                folder,
+                tenant,
+                source,
+                settings,
+                store,
+                progress or (lambda *_: None),
+                use_ray,
+                collection,
             )
     finally:
         await store.close()
@@ -106,12 +117,13 @@ async def _ingest(
     store: PassageStore,
     progress: Progress,
     use_ray: bool | None,
+    collection: PassageCollection,
 ) -> IngestSummary:
     summary = IngestSummary()
-    stored = await store.files(tenant, source)
+    stored = await store.files(tenant, source, collection)
     hashes = await asyncio.to_thread(_hashes, folder, summary)
     for file in sorted(set(stored) - set(hashes) - {name for name, _ in summary.failed}):
-        await store.forget(tenant, source, file)
+        await store.forget(tenant, source, file, collection=collection)
         summary.removed += 1
     todo = {file: digest for file, digest in hashes.items() if stored.get(file) != {digest}}
     summary.unchanged = len(hashes) - len(todo)
@@ -126,10 +138,10 @@ async def _ingest(
             if prepared.reason is not None:
                 summary.failed.append((prepared.file, prepared.reason))
             else:
-                await store.write(tenant, prepared.chunks, prepared.vectors)
+                await store.write(tenant, prepared.chunks, prepared.vectors, collection)
                 if prepared.file in stored:
                     keep = todo[prepared.file]
-                    await store.forget(tenant, source, prepared.file, keep_hash=keep)
+                    await store.forget(tenant, source, prepared.file, keep, collection)
                     summary.changed += 1
                 else:
                     summary.added += 1

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retrieval.tenancy import check_tenant
+from retrieval.tenancy import DOCUMENTS, PassageCollection, check_collection, check_tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,29 @@ class Hit:
         return (self.chunk.language,)
 
 
-def chunk_id(tenant: str, chunk: StoredChunk) -> str:
-    """The same content at the same place of the same file of a tenant has the same id."""
-    parts = (tenant, chunk.source, chunk.file, str(chunk.position), chunk.heading, chunk.text)
+def chunk_id(tenant: str, chunk: StoredChunk, collection: PassageCollection = DOCUMENTS) -> str:
+    """The same content at the same place of the same file of a tenant has the same id, in each of
+    the tenant's collections another."""
+    parts = [tenant, chunk.source, chunk.file, str(chunk.position), chunk.heading, chunk.text]
+    if collection != DOCUMENTS:
+        # Documents are identified as they were before there were other collections.
+        parts.append(collection)
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:32]
 
 
-def row_of(tenant: str, chunk: StoredChunk, vector: Sequence[float]) -> dict[str, Any]:
+def row_of(
+    tenant: str,
+    chunk: StoredChunk,
+    vector: Sequence[float],
+    collection: PassageCollection = DOCUMENTS,
+) -> dict[str, Any]:
     """The row to write. ``words`` is what BM25 reads; ``text`` stays verbatim."""
     check_tenant(tenant)
+    check_collection(collection)
     return {
-        "id": chunk_id(tenant, chunk),
+        "id": chunk_id(tenant, chunk, collection),
         "tenant": tenant,
-        "kind": "document",
+        "kind": collection,
         "source": chunk.source,
         "file": chunk.file,
         "file_hash": chunk.file_hash,

@@ -1,4 +1,4 @@
-"""The search over a tenant's documents, and whether there is anything to search."""
+"""The search over a tenant's passages, and whether there are documents to search."""
 
 from __future__ import annotations
 
@@ -15,22 +15,38 @@ from retrieval.fusion import distinct
 from retrieval.hybrid import Ranked, query_language, ranked
 from retrieval.languages import language_of
 from retrieval.rows import Hit
+from retrieval.tenancy import DOCUMENTS, PassageCollection, check_collection
 
 
 class Passages(Protocol):
     """What the search needs of a store; :class:`retrieval.store.PassageStore` has it."""
 
     async def nearest(
-        self, tenant: str, vector: Sequence[float], limit: int, ids: Sequence[str] | None = None
+        self,
+        tenant: str,
+        vector: Sequence[float],
+        limit: int,
+        ids: Sequence[str] | None = None,
+        *,
+        collection: PassageCollection = DOCUMENTS,
+        programme: str | None = None,
     ) -> list[Hit]: ...
 
-    async def lexical(self, tenant: str, text: str, limit: int) -> list[Hit]: ...
+    async def lexical(
+        self,
+        tenant: str,
+        text: str,
+        limit: int,
+        *,
+        collection: PassageCollection = DOCUMENTS,
+        programme: str | None = None,
+    ) -> list[Hit]: ...
 
     async def any_id(self, tenant: str, seconds: float) -> str | None: ...
 
 
 class DocumentSearch:
-    """Hybrid search over the documents of one tenant at a time. Lives with the process.
+    """Hybrid search over one collection of one tenant at a time. Lives with the process.
 
     Args:
         store: where the passages are; closed by its owner.
@@ -52,18 +68,29 @@ class DocumentSearch:
             await asyncio.to_thread(language_of, text)
 
     async def search(
-        self, tenant: str, query: str, limit: int | None = None, language: str | None = None
+        self,
+        tenant: str,
+        query: str,
+        limit: int | None = None,
+        language: str | None = None,
+        *,
+        collection: PassageCollection = DOCUMENTS,
+        programme: str | None = None,
     ) -> list[Passage]:
         """The passages nearest to ``query``, best first, without near repetitions.
 
         Args:
             limit: at most the policy's number of passages, which is the default.
             language: of the query (``en``, ``fr``, ``de``); detected when not given.
+            collection: what is searched; nothing else is found.
+            programme: a study programme, whose folder and the general one are searched only.
 
         Raises:
+            InvalidInput: there is no such collection.
             StoreUnavailable: Milvus did not answer.
             ModelUnavailable: the embedding model did not answer.
         """
+        check_collection(collection)
         query = query.strip()[: self._limits.query_chars]
         if not query:
             return []
@@ -74,8 +101,8 @@ class DocumentSearch:
             query,
             language,
             self._embedder,
-            partial(self._store.nearest, tenant),
-            partial(self._store.lexical, tenant),
+            partial(self._store.nearest, tenant, collection=collection, programme=programme),
+            partial(self._store.lexical, tenant, collection=collection, programme=programme),
         )
         return distinct([_passage(result) for result in found], wanted)
 

@@ -1,20 +1,41 @@
-"""What keeps the tenants of one collection apart: a filter, its escaping, a check behind it."""
+"""What keeps the tenants and their collections apart: filters, their escaping, a check behind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 from domain.errors import InvalidInput
 
 KEY_CHARS = 63
 """The longest tenant id that the tenant configuration allows."""
 
+PassageCollection = Literal["document", "faq", "troubleshooting"]
+"""The collections of passages that a tenant may have; a search is always in one of them."""
+
+DOCUMENTS: PassageCollection = "document"
+COLLECTIONS: dict[str, PassageCollection] = {
+    "documents": DOCUMENTS,
+    "faq": "faq",
+    "troubleshooting": "troubleshooting",
+}
+"""The collections by what operators call them."""
+
+GENERAL = "general"
+"""The folder whose documents concern every study programme."""
+
 
 def check_tenant(tenant: str) -> None:
     """Raises InvalidInput for what cannot be a tenant's id."""
     if not tenant or len(tenant) > KEY_CHARS:
         raise InvalidInput("tenant", "is empty or too long", "name a configured tenant")
+
+
+def check_collection(name: str, field: str = "collection") -> None:
+    """Raises InvalidInput for what is no collection of passages."""
+    known = get_args(PassageCollection)
+    if name not in known:
+        raise InvalidInput(field, f"{name[:64]!r} is no collection", f"use {', '.join(known)}")
 
 
 def only(tenant: str, **equal: str | int) -> str:
@@ -30,6 +51,24 @@ def only(tenant: str, **equal: str | int) -> str:
 def one_of(field: str, values: Iterable[str]) -> str:
     """The clause that ``field`` is one of ``values``; no values admit nothing."""
     return f"{field} in [{', '.join(literal(value) for value in values)}]"
+
+
+def of_programme(programme: str) -> str:
+    """The clause that a passage's file lies in the folder ``programme``, or in ``general``.
+
+    A folder is a range of paths and no pattern, so that no character of a name is a wildcard: what
+    follows the folder's own name is a slash, and the next character after a slash is a zero.
+    """
+    ranges = (
+        f"(file >= {literal(f'{folder}/')} and file < {literal(f'{folder}0')})"
+        for folder in (programme, GENERAL)
+    )
+    return f"({' or '.join(ranges)})"
+
+
+def is_of_programme(file: str, programme: str) -> bool:
+    """The same of one file's path."""
+    return file.startswith((f"{programme}/", f"{GENERAL}/"))
 
 
 def none_of(field: str, values: Iterable[str]) -> str:

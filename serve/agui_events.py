@@ -38,11 +38,13 @@ from domain.events import (
     TurnFinished,
     TurnPaused,
     TurnStopped,
+    Verdict,
 )
 from serve.interrupts import public_interrupt
 
 ACTIVITY = "manta.activity"
 COMMENT = "manta.comment"
+VERDICT = "manta.verdict"
 REPLY = "manta.reply"
 RUN_LOST = "run_lost"
 PAUSE_ABANDONED = "manta.pause_abandoned"
@@ -86,6 +88,9 @@ class RunProjection:
                 return [StepFinishedEvent(step_name=event.step)]
             case Activity():
                 return [self._activity(ACTIVITY, {"code": event.code, "agent": event.agent})]
+            case Verdict():
+                value = event.model_dump(mode="json", exclude={"type"})
+                return [CustomEvent(name=VERDICT, value=value)]
             case Comment():
                 return [self._activity(COMMENT, {"agent": event.agent, "text": event.text})]
             case TextDelta() | TextDelivered():

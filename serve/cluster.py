@@ -12,7 +12,7 @@ from config.settings import Settings
 from config.tenants import TenantDirectory
 from domain.errors import InvalidConfiguration
 from serve.deployment import application
-from serve.start_checks import check_start
+from serve.start_checks import check_start, check_subagents
 
 
 def build(args: dict[str, Any]) -> serve.Application:
@@ -31,6 +31,7 @@ def build(args: dict[str, Any]) -> serve.Application:
     check_milvus(settings.milvus_uri or "", settings.milvus_secret)
     tenants = TenantDirectory.load(settings.tenants)
     check_start(settings, tenants)
+    check_subagents(settings, tenants)
     check_listening(settings, listening_host())
     return application(settings, tenants)
 

@@ -12,14 +12,23 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from config.embedded import stores
 from config.settings import Settings
 from config.tenants import TenantDirectory
+from domain.errors import InvalidConfiguration
 from domain.records import RecordKind
 from retrieval.ingest import IngestSummary, ingest
 from retrieval.records.loading import LoadSummary, load_records
 from retrieval.records.reading import read_records, record_kind
+from retrieval.tenancy import COLLECTIONS, DOCUMENTS, PassageCollection
 
 
-def index_folder(settings: Settings, folder: Path, tenant: str, *, use_ray: bool) -> bool:
-    """Index ``folder`` for ``tenant``; returns whether every file could be read."""
+def index_folder(
+    settings: Settings, folder: Path, tenant: str, *, use_ray: bool, collection: str = "documents"
+) -> bool:
+    """Index ``folder`` into a collection of ``tenant``; returns whether every file could be read.
+
+    Raises:
+        InvalidConfiguration: no such collection; nothing was started or changed.
+    """
+    known = collection_named(collection)
     TenantDirectory.load(settings.tenants).get(tenant)
     with ExitStack() as stack:
         urls = stack.enter_context(stores(settings))
@@ -27,11 +36,29 @@ def index_folder(settings: Settings, folder: Path, tenant: str, *, use_ray: bool
             from serve.local_ray import local_ray
 
             stack.enter_context(local_ray(dashboard=False))
-        return index_with_bar(settings, folder, tenant, urls.milvus_uri, use_ray=use_ray)
+        return index_with_bar(
+            settings, folder, tenant, urls.milvus_uri, use_ray=use_ray, collection=known
+        )
+
+
+def collection_named(name: str) -> PassageCollection:
+    """Raises InvalidConfiguration for what is no collection."""
+    if name not in COLLECTIONS:
+        known = ", ".join(COLLECTIONS)
+        raise InvalidConfiguration(
+            "--collection", f"{name} is no collection", f"use one of {known}"
+        )
+    return COLLECTIONS[name]
 
 
 def index_with_bar(
-    settings: Settings, folder: Path, tenant: str, milvus_uri: str, *, use_ray: bool
+    settings: Settings,
+    folder: Path,
+    tenant: str,
+    milvus_uri: str,
+    *,
+    use_ray: bool,
+    collection: PassageCollection = DOCUMENTS,
 ) -> bool:
     """The same on stores, and a Ray, that already run."""
     console = Console(stderr=True)
@@ -48,7 +75,15 @@ def index_with_bar(
             bar.update(task, completed=done, total=total, file=name)
 
         summary = asyncio.run(
-            ingest(folder, tenant, settings, milvus_uri, progress, use_ray=use_ray)
+            ingest(
+                folder,
+                tenant,
+                settings,
+                milvus_uri,
+                progress,
+                use_ray=use_ray,
+                collection=collection,
+            )
         )
         bar.update(task, file="")
     console.print(_summary(summary))

@@ -13,9 +13,9 @@ from config.embedded import stores
 from config.settings import Settings
 from config.tenants import TenantDirectory
 from domain.errors import Unavailable
-from serve.demo import demo_site, index_demo
+from serve.demo import demo_network, index_demo
 from serve.local_ray import local_ray
-from serve.start_checks import check_port, check_start
+from serve.start_checks import check_port, check_start, check_subagents
 
 READY_SECONDS = 120.0
 EXAMPLE = "How many days of leave can I carry over?"
@@ -76,17 +76,18 @@ def _start(
 ) -> None:
     """Start everything in order; ``stack`` stops it in the opposite order."""
     urls = stack.enter_context(stores(settings))
-    site = stack.enter_context(demo_site()) if demo else {}
+    demo_at = stack.enter_context(demo_network()) if demo else {}
     settings = settings.model_copy(
         update={
             "redis_url": urls.redis_url,
             "milvus_uri": urls.milvus_uri,
-            "connect_to": {**site.get("connect_to", {}), **settings.connect_to},
-            "shown_urls": {**site.get("shown_urls", {}), **settings.shown_urls},
+            "connect_to": {**demo_at.get("connect_to", {}), **settings.connect_to},
+            "shown_urls": {**demo_at.get("shown_urls", {}), **settings.shown_urls},
         }
     )
     if demo:
         index_demo(settings, urls.milvus_uri)
+    check_subagents(settings, tenants)
     print("starting Ray and the chat ...", flush=True)
     stack.enter_context(local_ray(dashboard=True))
     stop.install()

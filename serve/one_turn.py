@@ -14,14 +14,18 @@ from domain.errors import InvalidInput
 from domain.events import Event, TurnFinished, TurnStopped
 from domain.messages import user as user_message
 from domain.requests import RequestContext
-from graph.checkpoints import open_redis, open_saver
+from graph.checkpoints import open_saver
+from graph.conversations import ConversationStore
+from graph.keeping import ConversationKeeper
 from graph.leases import conversation_lease
 from graph.locale import reply_locale
+from graph.preferences import PreferenceStore
 from graph.run import run_turn
 from graph.state import TurnContext
 from graph.turn import build_turn
+from retrieval.redis_client import open_redis
 from serve.bounded_body import check_conversation, check_messages
-from serve.demo import demo_site
+from serve.demo import UNIVERSITY, demo_network, index_university
 
 
 async def ask_once(
@@ -49,15 +53,17 @@ async def ask_once(
     run_id = uuid4().hex
     with ExitStack() as stack:
         urls = stack.enter_context(stores(settings))
-        # The site ends with the command, so its pages keep their own names in the citations.
-        site = stack.enter_context(demo_site()) if demo else {}
+        # The sites end with the command, so their pages keep their own names in the citations.
+        demo_at = stack.enter_context(demo_network()) if demo else {}
         settings = settings.model_copy(
             update={
                 "redis_url": urls.redis_url,
                 "milvus_uri": urls.milvus_uri,
-                "connect_to": {**site.get("connect_to", {}), **settings.connect_to},
+                "connect_to": {**demo_at.get("connect_to", {}), **settings.connect_to},
             }
         )
+        if demo and config.tenant == UNIVERSITY:
+            await index_university(settings, urls.milvus_uri)
         redis = open_redis(urls.redis_url)
         cell = LocalCell(settings)
         context = TurnContext(
@@ -70,9 +76,15 @@ async def ask_once(
             ),
             tenant=config,
             roles=cell.handles,
+            preferences=PreferenceStore(redis) if config.chatbot.memory.enabled else None,
         )
+        saver = open_saver(redis)
+        if conversation is not None:
+            context.keeper = ConversationKeeper(
+                ConversationStore(redis), saver, settings.checkpoints_kept
+            )
         try:
-            graph = build_turn(open_saver(redis) if conversation else None)
+            graph = build_turn(saver if conversation else None)
             lease = conversation_lease(redis, context.request.thread) if conversation else None
             last: Event | None = None
             async for event in run_turn(graph, context, messages, lease=lease):

@@ -25,6 +25,7 @@ from domain.events import (
     TurnFinished,
     TurnPaused,
     TurnStopped,
+    Verdict,
 )
 from serve.bounded_body import check_conversation, read_json, validated
 from serve.errors import stopped_object
@@ -133,7 +134,9 @@ def _chunks(event: Event, run_id: str, model: str) -> list[dict[str, Any]]:
             return [_end(event.reply, run_id, model)]
         case TurnStopped():
             return [stopped_object(event.message, event.code)]
-        case StepStarted() | StepFinished() | Activity() | Comment() | PauseAbandoned():
+        case (
+            StepStarted() | StepFinished() | Activity() | Comment() | PauseAbandoned() | Verdict()
+        ):
             return [chunk(run_id, model, {}, manta={"event": event.model_dump(mode="json")})]
 
 

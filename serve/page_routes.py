@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
 
+from config.auth import NoAuth
 from config.policy import POLICY
 from config.settings import Settings
-from config.tenants import TenantDirectory
+from config.tenants import TenantConfig, TenantDirectory
 from domain.errors import InvalidConfiguration, NotFound
+from serve.authentication import Authenticator
 
 FOLDER = Path(__file__).with_name("page")
 SECURITY_HEADERS = {
@@ -45,7 +47,7 @@ def load_examples(settings: Settings) -> dict[str, Any]:
     return document
 
 
-def page_routes(settings: Settings, tenants: TenantDirectory) -> APIRouter:
+def page_routes(settings: Settings, tenants: TenantDirectory, who: Authenticator) -> APIRouter:
     routes = APIRouter()
     examples = load_examples(settings)
     files = {path.name: path for path in FOLDER.iterdir() if path.is_file()}
@@ -61,20 +63,26 @@ def page_routes(settings: Settings, tenants: TenantDirectory) -> APIRouter:
         return FileResponse(files[name], headers=SECURITY_HEADERS)
 
     @routes.get("/page-config", include_in_schema=False)
-    async def page_config() -> dict[str, Any]:
-        listed = [
-            {
-                "id": tenant.tenant,
-                "name": tenant.name,
-                "locale": tenant.locale,
-                "examples": examples.get(tenant.tenant, {}),
-            }
-            for tenant in tenants
-        ]
+    async def page_config(request: Request) -> dict[str, Any]:
+        """Where requests are authenticated, a stranger learns how, and a caller its own tenant."""
+        basics: dict[str, Any] = {"message_chars": POLICY.input.message_chars}
+        if isinstance(settings.auth, NoAuth):
+            listed = [_entry(tenant) for tenant in tenants]
+            default = settings.default_tenant or listed[0]["id"]
+            return {"tenants": listed, "default_tenant": default, **basics}
+        basics["auth"] = settings.auth.mode
+        if "authorization" not in request.headers:
+            return basics
+        identity = await who.identify(request, "chat")
+        own = _entry(tenants.get(identity.tenant))
+        return {"tenants": [own], "default_tenant": own["id"], "user": identity.user, **basics}
+
+    def _entry(tenant: TenantConfig) -> dict[str, Any]:
         return {
-            "tenants": listed,
-            "default_tenant": settings.default_tenant or listed[0]["id"],
-            "message_chars": POLICY.input.message_chars,
+            "id": tenant.tenant,
+            "name": tenant.name,
+            "locale": tenant.locale,
+            "examples": examples.get(tenant.tenant, {}),
         }
 
     return routes

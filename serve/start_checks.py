@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 
+from actors.campus.mcp_services import McpServices
 from config.auth import ApiKeyAuth, NoAuth, load_keys
 from config.settings import Settings
 from config.tenants import TenantConfig, TenantDirectory
@@ -21,6 +23,7 @@ def check_start(settings: Settings, tenants: TenantDirectory) -> None:
     check_default_tenant(settings, tenants)
     for tenant in tenants:
         check_tenant(tenant)
+        check_service_keys(settings, tenant)
     load_examples(settings)
     FileDirectory(settings.directory, settings.data)
 
@@ -83,3 +86,36 @@ def check_tenant(tenant: TenantConfig) -> None:
                 f"{source.url or 'an empty URL'} cannot be read ({rejected.code})",
                 "give a public http or https URL whose path its prefixes contain",
             ) from rejected
+
+
+def check_service_keys(settings: Settings, tenant: TenantConfig) -> None:
+    """Raises InvalidConfiguration when the tenant names a key that the operator has not set: its
+    service would be asked without one."""
+    campus = tenant.chatbot.campus
+    if campus is None:
+        return
+    endpoint = campus.search_endpoint
+    named = [(f"subagents.{one.name}", one.token_setting) for one in campus.active_subagents]
+    named += [("search_endpoint", endpoint.key_setting)] if endpoint else []
+    for where, name in named:
+        if name is not None and name not in settings.service_keys:
+            raise InvalidConfiguration(
+                f"{tenant.tenant}: chatbot.campus.{where}",
+                f"names the key {name}, and there is none",
+                "add it to MANTA_SERVICE_KEYS",
+            )
+
+
+def check_subagents(settings: Settings, tenants: TenantDirectory) -> None:
+    """Ask the subagents that want to be asked at the start. One that does not answer stops it, as
+    every named service does.
+
+    Raises:
+        Unavailable, DeadlineExceeded: names the subagent.
+    """
+    services = McpServices(settings.service_keys, settings.connect_to)
+    for tenant in tenants:
+        campus = tenant.chatbot.campus
+        for subagent in campus.active_subagents if campus else ():
+            if subagent.check_at_start:
+                asyncio.run(services.check(subagent))

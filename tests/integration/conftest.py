@@ -56,7 +56,7 @@ def app(
         redis_url=redis_url,
         milvus_uri=milvus_uri,
         connect_to={"hr.acme.example:80": pages[1]},
-        tasks=None,
+        directory=None,
         prices={"gpt-6-luna": {"input": 1.0, "cached": 0.5, "output": 2.0}},
     )
     with served(settings) as running:

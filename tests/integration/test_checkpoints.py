@@ -10,7 +10,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
 from domain.errors import StoreUnavailable
-from graph.checkpoints import check_redis, open_redis, open_saver
+from graph.checkpoints import check_redis, open_saver
+from retrieval.redis_client import open_redis
 
 pytestmark = pytest.mark.integration
 

@@ -47,7 +47,7 @@ class Pool:
 
         from actors.role_host import RoleHost
 
-        settings = settings_for(connect_to=connect_to, crawlers=2, tasks=None)
+        settings = settings_for(connect_to=connect_to, crawlers=2, directory=None)
         host = ray.remote(RoleHost).options(num_cpus=0, max_restarts=-1, max_concurrency=1_000)
         self.names = ("crawler_1", "crawler_2")
         self.actors = [host.remote(settings, (name,), {}) for name in self.names]

@@ -110,7 +110,7 @@ def app(tenants: Path, reference: Path, redis_url: str, milvus_uri: str) -> Iter
             redis_url=redis_url,
             milvus_uri=milvus_uri,
             connect_to={f"{HOST}:80": address},
-            tasks=None,
+            directory=None,
             examples=None,
         )
         summary = asyncio.run(ingest(reference, "debian", settings, milvus_uri, use_ray=False))

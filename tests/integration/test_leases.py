@@ -15,8 +15,8 @@ from served import Served
 
 from config.policy import LeaseLimits
 from domain.errors import ConversationBusy
-from graph.checkpoints import open_redis
 from graph.leases import conversation_lease
+from retrieval.redis_client import open_redis
 
 pytestmark = pytest.mark.integration
 QUICK = LeaseLimits(seconds=0.6, wait_seconds=0.3)

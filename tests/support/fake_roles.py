@@ -34,6 +34,9 @@ def passage(text: str, title: str = "Leave", chunk_id: str = "c1", score: float 
 class FakeRetriever:
     """Passages and records from lists; an error instead of them is raised.
 
+    ``passages`` may be a dictionary of a list a collection. The collection and the study programme
+    of each search are in ``searched_in``.
+
     Records come in the order of the list, of the asked kind and without the excluded ids; what was
     asked is in ``record_searches``, filters included, and is for the test to look at.
     """
@@ -46,13 +49,25 @@ class FakeRetriever:
         self.record_searches: list[tuple[str, RecordKind, str, RecordFilters, int, Any]] = []
         self.status = readiness
         self.searched: list[tuple[str, str, int]] = []
+        self.searched_in: list[tuple[str, str | None]] = []
         self.asked: list[tuple[str, bool]] = []
 
-    async def search(self, tenant: str, query: str, limit: int) -> list[Passage]:
+    async def search(
+        self,
+        tenant: str,
+        query: str,
+        limit: int,
+        collection: str = "document",
+        programme: str | None = None,
+    ) -> list[Passage]:
         self.searched.append((tenant, query, limit))
-        if isinstance(self.passages, Exception):
-            raise self.passages
-        return list(self.passages)[:limit]
+        self.searched_in.append((collection, programme))
+        found = self.passages
+        if isinstance(found, dict):
+            found = found.get(collection, ())
+        if isinstance(found, Exception):
+            raise found
+        return list(found)[:limit]
 
     async def search_records(
         self,

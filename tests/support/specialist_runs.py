@@ -14,13 +14,11 @@ from model_server import ModelServer
 from scripted_replies import Reply, call
 
 from actors.career_chat import CareerChat
-from actors.opportunity_search import opportunity_tools
+from actors.catalogue_search import CATALOGUES, catalogue_tools
 from actors.person_disambiguation import person_tools
 from actors.profile_analysis import profile_tools
 from actors.specialist import Specialist
-from actors.talent_search import talent_tools
 from actors.task_guidance import task_tools
-from actors.training_search import training_tools
 from config.settings import Settings
 from domain.messages import Message, user
 from domain.outcomes import SpecialistOutcome
@@ -70,10 +68,10 @@ class Bench:
         retriever, own = self.retriever.handle, lambda _: self.directory
         if name == "career_chat":
             return CareerChat(models, settings, retriever, own, self.uploads)  # type: ignore[arg-type]
+        if name in CATALOGUES:
+            toolbox = catalogue_tools(name, retriever)  # type: ignore[arg-type]
+            return Specialist(name, toolbox, models, settings)  # type: ignore[arg-type]
         toolboxes: dict[str, Any] = {
-            "opportunity_search": lambda: opportunity_tools(retriever),
-            "training_search": lambda: training_tools(retriever),
-            "talent_search": lambda: talent_tools(retriever),
             "person_disambiguation": lambda: person_tools(retriever),
             "profile_analysis": lambda: profile_tools(own, retriever),
             "task_guidance": lambda: task_tools(own, retriever),

@@ -38,6 +38,18 @@ def test_a_cluster_without_named_stores_is_refused(tmp_path: Path) -> None:
         build({"tenants": str(tmp_path)})
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1"])
+def test_a_cluster_that_listens_for_everybody_asks_who_they_are(host: str) -> None:
+    from config.settings import Settings
+    from serve.cluster import check_listening
+
+    with pytest.raises(InvalidConfiguration, match=r"http_options\.host"):
+        check_listening(Settings.load(), host)
+    check_listening(Settings.load(auth={"mode": "api_keys", "keys": "keys.json"}), host)
+    for loopback in ("127.0.0.1", "localhost", None):
+        check_listening(Settings.load(), loopback)
+
+
 def test_the_application_is_one_deployment_whose_replica_is_a_cell() -> None:
     from config.settings import Settings
     from config.tenants import TenantDirectory

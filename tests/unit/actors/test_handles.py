@@ -161,7 +161,11 @@ async def test_the_guardrail_is_given_the_gates_wall_clock() -> None:
 async def test_a_search_asks_for_five_passages_within_the_source_time() -> None:
     port = Recorder([])
     await RetrieverHandle(port).search("acme", "q")
-    assert port.calls == [("search", ("acme", "q", 5), 20.0)]
+    await RetrieverHandle(port).search("acme", "q", 3, collection="faq", programme="Chemie")
+    assert port.calls == [
+        ("search", ("acme", "q", 5, "document", None), 20.0),
+        ("search", ("acme", "q", 3, "faq", "Chemie"), 20.0),
+    ]
 
 
 class Waiting(Recorder):

@@ -65,18 +65,37 @@ def test_an_unknown_phrase_is_an_error_not_an_empty_text() -> None:
 
 def test_every_specialist_is_described_with_examples_and_nobody_else_is() -> None:
     specialists = table("specialists")
-    assert set(specialists) == {"instructions", *SPECIALISTS}
+    assert set(specialists) == {"instructions", "redirect", *SPECIALISTS}
     assert specialists["instructions"].strip()
     for name in SPECIALISTS:
         assert specialists[name]["description"].strip()
-        assert len(set(specialists[name]["examples"])) >= 10
+        examples = table(f"examples/{name}")
+        assert set(examples) == LOCALES
+        assert all(len(texts) >= 10 for texts in examples.values())
+    assert {path.stem for path in (FOLDER / "examples").iterdir()} == set(SPECIALISTS)
 
 
 def test_no_example_belongs_to_two_specialists() -> None:
     examples = [
-        example for name in SPECIALISTS for example in table("specialists")[name]["examples"]
+        example
+        for name in SPECIALISTS
+        for texts in table(f"examples/{name}").values()
+        for example in texts
     ]
     assert len(examples) == len(set(examples))
+
+
+def test_a_specialists_rules_meet_no_example_of_another_one() -> None:
+    """Those of career chat only add weight and may; all others decide alone."""
+    specialists = table("specialists")
+    for name in SPECIALISTS:
+        rules = () if name == "career_chat" else specialists[name].get("rules", ())
+        others = [other for other in SPECIALISTS if other != name]
+        for rule in rules:
+            for other in others:
+                for example in (e for each in table(f"examples/{other}").values() for e in each):
+                    plain = example.lower().replace("’", "'")
+                    assert not re.search(rule, plain), (name, rule, other, example)
 
 
 def test_the_gate_describes_its_three_choices_and_its_rules_compile() -> None:

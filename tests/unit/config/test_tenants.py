@@ -29,7 +29,9 @@ def test_the_smallest_tenant_has_the_documented_defaults(tmp_path: Path) -> None
     assert found.locale == "en"
     assert found.chatbot.rag.enabled is False
     assert found.web.active_sources == ()
-    assert found.enabled_specialists() == SPECIALISTS
+    # The campus advisor belongs to tenants that configure a campus.
+    assert found.enabled_specialists() == SPECIALISTS[:-1]
+    assert SPECIALISTS[-1] == "campus_advisor"
 
 
 @pytest.mark.parametrize(
@@ -178,10 +180,21 @@ def test_a_directory_gives_its_tenants_and_no_other(tmp_path: Path) -> None:
         directory.get("Acme")
 
 
+EVERYBODY = (
+    "career_chat",
+    "opportunity_search",
+    "training_search",
+    "talent_search",
+    "person_disambiguation",
+    "profile_analysis",
+    "task_guidance",
+)
+
+
 @pytest.mark.parametrize(
     ("agents", "enabled"),
     [
-        (None, ("career_chat", "task_guidance")),
+        (None, EVERYBODY),
         ({}, ()),
         ({"task_guidance": {}}, ("task_guidance",)),
         ({"career_chat": {"active": False}, "task_guidance": {}}, ("task_guidance",)),

@@ -23,6 +23,7 @@ from domain.events import (
     TurnFinished,
     TurnPaused,
     TurnStopped,
+    Verdict,
 )
 from domain.messages import Message, ToolCall, assistant, latest_user_text, user
 from domain.outcomes import GateOutcome, Handoff, SpecialistOutcome
@@ -59,6 +60,7 @@ EVENTS: list[Event] = [
     Comment(agent="knowledge", text="Looking for leave"),
     TextDelta(agent="career_chat", text=" ümläut\n"),
     TextDelivered(agent="guardrail", text="No."),
+    Verdict(agent="campus_advisor", step="grade", decision="relevant", reason="near", score=0.7),
     PauseAbandoned(interaction_id="i1"),
     TurnPaused(pause=PAUSE, reply=REPLY.model_copy(update={"status": "paused"})),
     TurnFinished(reply=REPLY),

@@ -54,11 +54,20 @@ class FakeStore:
         self.error = error
         self.delay = delay
         self.asked: list[tuple[str, str]] = []
+        self.within: list[tuple[str, str | None]] = []
 
     async def nearest(
-        self, tenant: str, vector: Sequence[float], limit: int, ids: Sequence[str] | None = None
+        self,
+        tenant: str,
+        vector: Sequence[float],
+        limit: int,
+        ids: Sequence[str] | None = None,
+        *,
+        collection: str = "document",
+        programme: str | None = None,
     ) -> list[Hit]:
         self.asked.append((tenant, "nearest"))
+        self.within.append((collection, programme))
         hits = [
             Hit(name, dense, row)
             for name, (row, dense, _) in self.rows.items()
@@ -67,8 +76,17 @@ class FakeStore:
         hits.sort(key=lambda hit: -hit.score)
         return hits[: limit if ids is not None else min(limit, self.near)]
 
-    async def lexical(self, tenant: str, text: str, limit: int) -> list[Hit]:
+    async def lexical(
+        self,
+        tenant: str,
+        text: str,
+        limit: int,
+        *,
+        collection: str = "document",
+        programme: str | None = None,
+    ) -> list[Hit]:
         self.asked.append((tenant, f"lexical {text}"))
+        self.within.append((collection, programme))
         if self.error is not None:
             raise self.error
         hits = [Hit(name, bm25, row) for name, (row, _, bm25) in self.rows.items() if bm25 > 0]
@@ -183,6 +201,25 @@ def test_languages_of_questions() -> None:
     assert language_of("12345 !!") == UNKNOWN
     assert query_language("Combien de jours de congé ai-je ?") == "fr"
     assert query_language("RTT") == UNKNOWN
+
+
+def test_every_part_of_a_search_is_within_its_collection_and_programme() -> None:
+    rows = {"a": (chunk("one"), 0.5, 0.0), "b": (chunk("two"), 0.4, 9.0)}
+    store = FakeStore(rows, near=1)
+    asyncio.run(search(store).search("acme", "How many days?"))
+    assert store.within == [("document", None)] * 3, "the missing cosine is asked for as well"
+    store.within.clear()
+    asyncio.run(
+        search(store).search("acme", "How many days?", collection="faq", programme="Chemie")
+    )
+    assert store.within == [("faq", "Chemie")] * 3
+
+
+def test_an_unknown_collection_is_refused_before_anybody_is_asked() -> None:
+    store = FakeStore()
+    with pytest.raises(InvalidInput, match="'people' is no collection"):
+        asyncio.run(search(store).search("acme", "q", collection="people"))  # type: ignore[arg-type]
+    assert store.asked == []
 
 
 def test_readiness_reads_one_id_and_embeds_nothing() -> None:

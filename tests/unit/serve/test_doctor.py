@@ -15,7 +15,7 @@ from config.settings import Settings
 from config.tenants import SPECIALISTS, TenantDirectory
 from domain.errors import InvalidConfiguration
 from retrieval.file_directory import FileDirectory
-from serve.demo import SITE, TENANT, USER, demo_settings, demo_site
+from serve.demo import SITE, SITES, TENANT, UNIVERSITY, USER, demo_network, demo_settings
 from serve.doctor import examine
 from serve.page_routes import load_examples
 from serve.start_checks import check_loopback, check_port, check_start
@@ -50,7 +50,7 @@ def test_a_sound_installation_has_nothing_wrong(tmp_path: Path) -> None:
     text = "\n".join(found)
     for what in ("ray", "redis: embedded", "milvus: embedded", "offline", "placement per_role"):
         assert what in text
-    specialists = ", ".join(SPECIALISTS)
+    specialists = ", ".join(name for name in SPECIALISTS if name != "campus_advisor")
     assert f"tenant acme: {specialists}; no documents; 0 web sources" in text
 
 
@@ -177,20 +177,29 @@ def test_the_demos_settings_load() -> None:
     settings = Settings.load(**demo_settings())
     directory = TenantDirectory.load(settings.tenants)
     assert settings.default_tenant == TENANT
-    assert len(directory) == 2
+    assert {tenant.tenant for tenant in directory} == {TENANT, UNIVERSITY, "blank"}
     assert directory.get(TENANT).chatbot.rag.enabled
-    assert load_examples(settings)[TENANT]
+    assert directory.get(UNIVERSITY).enabled_specialists() == ("campus_advisor",)
+    examples = load_examples(settings)
+    assert all(examples[tenant.tenant] for tenant in directory)
     assert FileDirectory(settings.directory, settings.data)._tasks[(TENANT, USER)]
 
 
-def test_the_demos_site_is_served_on_loopback_and_stops() -> None:
-    with demo_site() as site:
-        assert set(site["connect_to"]) == {f"{SITE}:80"}
-        address = site["connect_to"][f"{SITE}:80"]
-        assert site["shown_urls"] == {f"http://{SITE}/": f"http://{address}/"}
-        assert address.startswith("127.0.0.1:")
-        with urllib.request.urlopen(f"http://{address}/en/index.html", timeout=5) as reply:
-            assert reply.status == 200
-        Settings.load(**site)
-    with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(f"http://{address}/", timeout=1)
+def test_the_demos_sites_are_served_on_loopback_and_stop() -> None:
+    with demo_network() as network:
+        assert set(network["connect_to"]) == {*(f"{host}:80" for host in SITES), "localhost:8931"}
+        addresses = {host: network["connect_to"][f"{host}:80"] for host in SITES}
+        shown = {f"http://{host}/": f"http://{address}/" for host, address in addresses.items()}
+        assert network["shown_urls"] == shown
+        for address in network["connect_to"].values():
+            assert address.startswith("127.0.0.1:")
+        titles = {}
+        for host, address in addresses.items():
+            with urllib.request.urlopen(f"http://{address}/en/", timeout=5) as reply:
+                titles[host] = reply.read().decode()
+        assert "Tidewater" in titles[SITE]
+        assert "University of Seehausen" in titles["www.uni-seehausen.example"]
+        Settings.load(**network)
+    for address in network["connect_to"].values():
+        with pytest.raises(urllib.error.URLError):
+            urllib.request.urlopen(f"http://{address}/", timeout=1)
