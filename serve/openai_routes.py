@@ -134,9 +134,7 @@ def _chunks(event: Event, run_id: str, model: str) -> list[dict[str, Any]]:
             return [_end(event.reply, run_id, model)]
         case TurnStopped():
             return [stopped_object(event.message, event.code)]
-        case (
-            StepStarted() | StepFinished() | Activity() | Comment() | PauseAbandoned() | Verdict()
-        ):
+        case StepStarted() | StepFinished() | Activity() | Comment() | PauseAbandoned() | Verdict():
             return [chunk(run_id, model, {}, manta={"event": event.model_dump(mode="json")})]
 
 

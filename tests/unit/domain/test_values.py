@@ -46,9 +46,7 @@ PAUSE = Pause(
     call_id="c1",
     request=PauseRequest(
         reason="choice",
-        questions=(
-            PauseQuestion(id="q1", text="Which?", options=(Option(value="a", label="Ä"),)),
-        ),
+        questions=(PauseQuestion(id="q1", text="Which?", options=(Option(value="a", label="Ä"),)),),
         prepared={"kept": [1, None, "é"]},
     ),
     exchange=(assistant("Before?"), user("Yes")),
