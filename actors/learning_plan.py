@@ -19,7 +19,7 @@ from config.tenants import SpecialistName
 from domain.errors import NotFound
 from domain.events import Activity
 from domain.pauses import Option, PauseQuestion, PauseRequest, Resumption
-from domain.records import RecordFilters
+from domain.records import RecordFilters, RecordHit
 from retrieval.directory import LearningPlan
 
 PLAN = "build_learning_plan"
@@ -93,9 +93,9 @@ class LearningPlans:
         known = {skill.casefold() for skill in skills}
         wanted = [skill for skill in objective["skills"] if skill.casefold() not in known]
         query = " ".join([str(objective["title"]), *wanted])
-        hits = await self._retriever.search_records(
-            run.context.tenant, "trainings", query[: POLICY.records.query_chars], RecordFilters()
-        )
+        # A course in the user's own language first; another one only where there is none.
+        hits = await self._trainings(run, query, RecordFilters(language=run.context.locale))
+        hits = hits or await self._trainings(run, query, RecordFilters())
         if not hits:
             return json.dumps({"error": "no_trainings"}), None
         steps = [brief(hit.record) for hit in hits[: POLICY.records.plan_steps]]
@@ -116,3 +116,10 @@ class LearningPlans:
         question = PauseQuestion(id=CONFIRM, text=text, options=options)
         prepared = {"plan": plan.model_dump(mode="json")}
         return paused(PauseRequest(reason="confirmation", questions=(question,), prepared=prepared))
+
+    async def _trainings(
+        self, run: SpecialistRun, query: str, filters: RecordFilters
+    ) -> list[RecordHit]:
+        return await self._retriever.search_records(
+            run.context.tenant, "trainings", query[: POLICY.records.query_chars], filters
+        )

@@ -12,6 +12,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Generic, TypeVar
 
+from actors.own_context import own_task
+
 T = TypeVar("T")
 
 
@@ -22,18 +24,25 @@ class Pump(Generic[T]):
         source: the generator; the pump closes it.
         seconds: wall clock for the whole source, ``None`` for unlimited.
         ahead: how many items may wait for the consumer.
+        own_context: whether the source may outlive the request that started it.
     """
 
     def __init__(
-        self, source: AsyncGenerator[T, None], *, seconds: float | None = None, ahead: int = 64
+        self,
+        source: AsyncGenerator[T, None],
+        *,
+        seconds: float | None = None,
+        ahead: int = 64,
+        own_context: bool = False,
     ) -> None:
         self._source = source
         self._seconds = seconds
         self._items: asyncio.Queue[T] = asyncio.Queue(ahead)
+        self._start = own_task if own_context else asyncio.create_task
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Pump[T]:
-        self._task = asyncio.create_task(self._run())
+        self._task = self._start(self._run())
         self._task.add_done_callback(_observed)
         return self
 

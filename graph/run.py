@@ -22,6 +22,8 @@ from graph.state import OpenPause, TurnContext, TurnState, resumed_input, turn_i
 from graph.turn import TurnGraph
 
 log = logging.getLogger("manta.turn")
+MESSAGES = {"not_found": "pause_gone", "conversation_busy": "conversation_busy"}
+"""What a user is told where trying again is not the way."""
 
 
 async def run_turn(
@@ -97,7 +99,7 @@ async def run_turn(
                 **_figures(context),
             },
         )
-        message = phrase("safe_error", request.locale)
+        message = phrase(MESSAGES.get(cause, "safe_error"), request.locale)
         last = TurnStopped(code=cause, stage=stage, message=message, spent=_spent(context, started))
     yield last
 

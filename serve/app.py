@@ -43,7 +43,7 @@ def build_app(gateway: Gateway, on_close: Callable[[], Awaitable[None]]) -> Fast
         await gateway.close()
         await on_close()
 
-    app = FastAPI(title="Manta", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(title="Manta", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     install_errors(app)
 
     app.add_middleware(EncodedPaths)

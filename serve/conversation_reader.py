@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from domain.answers import Reply
+from domain.errors import NotFound
 from domain.messages import Message
 from domain.requests import thread_id
 from graph.checkpoints import ConversationSaver
@@ -57,9 +58,7 @@ class ConversationReader:
         """
         record = await self.record(identity, conversation)
         thread = thread_id(identity.tenant, identity.user, conversation)
-        with redis_errors():
-            kept = await self._saver.aget_tuple({"configurable": {"thread_id": thread}})
-        values = kept.checkpoint["channel_values"] if kept else {}
+        values = await self._values(thread)
         pause = OpenPause.of(values)
         said = list(values.get("history", ()))
         if pause is not None:
@@ -76,6 +75,13 @@ class ConversationReader:
             "pause": None if pause is None else _interrupt(pause),
             "documents": [document(upload) for upload in await self._uploads.list(thread)],
         }
+
+    async def check_run(self, identity: Identity, conversation: str, run_id: str) -> None:
+        """Raises NotFound for a run that gave no reply in the conversation."""
+        values = await self._values(thread_id(identity.tenant, identity.user, conversation))
+        replies = (message.get("artifact") or {} for message in values.get("history", ()))
+        if not any(reply.get("run_id") == run_id for reply in replies):
+            raise NotFound("the run")
 
     async def export(self, identity: Identity, conversation: str) -> AsyncIterator[str]:
         """All of the conversation as one JSON text, in pieces: documents are long.
@@ -104,6 +110,11 @@ class ConversationReader:
                 offset = window.next_offset
             yield '"}'
         yield "]}"
+
+    async def _values(self, thread: str) -> dict[str, Any]:
+        with redis_errors():
+            kept = await self._saver.aget_tuple({"configurable": {"thread_id": thread}})
+        return kept.checkpoint["channel_values"] if kept else {}
 
     def _messages(
         self, messages: Sequence[Message], ratings: Mapping[str, str]

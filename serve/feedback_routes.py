@@ -41,6 +41,7 @@ def feedback_routes(gateway: Gateway) -> APIRouter:
         record = await gateway.reader.record(
             identity, check_conversation(body.conversation, "conversation")
         )
+        await gateway.reader.check_run(identity, record.id, body.run_id)
         kept = await gateway.feedback.rate(
             identity.tenant, identity.user, record.id, body.run_id, body.rating, body.comment
         )

@@ -10,10 +10,11 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 from uuid import uuid4
 
+from actors.own_context import own_task
 from actors.pump import Pump
 from actors.role_handles import CellHandles
 from config.policy import POLICY
@@ -171,10 +172,7 @@ class Gateway:
             preferences=self.preferences if tenant.chatbot.memory.enabled else None,
         )
         if request.conversation:
-            # Of two answers to one pause exactly one runs: the other does not wait for it.
-            wait = 0.0 if request.resume is not None else POLICY.lease.wait_seconds
-            limits = replace(POLICY.lease, wait_seconds=wait)
-            lease = conversation_lease(self._redis, context.request.thread, limits)
+            lease = conversation_lease(self._redis, context.request.thread)
             graph, context.keeper = self._kept, self._keeper
         else:
             graph, lease = self._passing, None
@@ -186,14 +184,14 @@ class Gateway:
             resume=request.resume,
             lease=lease,
         )
-        pump = Pump(self._measured(events, tenant.tenant))
+        pump = Pump(self._measured(events, tenant.tenant), own_context=True)
         await pump.__aenter__()
         self._drained_at_close(pump.task)
         try:
             yield pump
         finally:
             if request.conversation and request.grace_seconds and not pump.ended:
-                alone = asyncio.create_task(outlive(pump, request.grace_seconds))
+                alone = own_task(outlive(pump, request.grace_seconds))
                 self._drained_at_close(alone)
             else:
                 await pump.__aexit__()

@@ -13,6 +13,7 @@ from config.embedded import stores
 from config.settings import Settings
 from config.tenants import TenantDirectory
 from domain.errors import Unavailable
+from serve.data_folder import own_data_folder
 from serve.demo import demo_network, index_demo
 from serve.local_ray import local_ray
 from serve.start_checks import check_port, check_start, check_subagents
@@ -75,6 +76,7 @@ def _start(
     demo: bool,
 ) -> None:
     """Start everything in order; ``stack`` stops it in the opposite order."""
+    stack.enter_context(own_data_folder(settings))
     urls = stack.enter_context(stores(settings))
     demo_at = stack.enter_context(demo_network()) if demo else {}
     settings = settings.model_copy(

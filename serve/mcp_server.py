@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -54,7 +55,10 @@ class McpEndpoint:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         server: Server[Any] = Server(
-            "manta", on_list_tools=self._list_tools, on_call_tool=self._call_tool
+            "manta",
+            version=version("manta-assistant"),
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
         )
         self._manager = StreamableHTTPSessionManager(
             server, stateless=True, max_request_body_size=POLICY.input.body_bytes

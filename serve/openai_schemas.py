@@ -49,6 +49,12 @@ class StreamOptions(_Strict):
     include_obfuscation: bool | None = None
 
 
+class TextFormat(_Strict):
+    """The only form of an answer that there is."""
+
+    type: Literal["text"]
+
+
 class ChatCompletionRequest(_Strict):
     """What a client may send. Fields that tune a writer are accepted and have no effect, because
     the tenant's configuration decides them; whatever would change the result is refused.
@@ -75,6 +81,7 @@ class ChatCompletionRequest(_Strict):
     prompt_cache_key: str | None = None
     safety_identifier: str | None = None
     store: bool | None = None
+    response_format: TextFormat | None = None
 
     def entry(self) -> str | None:
         """The specialist of a direct entry.

@@ -16,6 +16,7 @@ from typing import Literal
 
 from ag_ui.core import BaseEvent, RunErrorEvent, RunFinishedEvent
 
+from actors.own_context import own_task
 from actors.pump import Pump
 from config.policy import RunLimits
 from domain.errors import MantaError, StoreUnavailable
@@ -75,9 +76,9 @@ class OwnedRun:
 
     def begin(self, turn: Turn, thread: str, over: Callable[[], None]) -> None:
         """Start the turn; ``over`` is called when nothing of the run goes on any more."""
-        self._turn = asyncio.create_task(self._play(turn))
+        self._turn = own_task(self._play(turn))
         self._turn.add_done_callback(self._conclude)
-        keeping = asyncio.create_task(self._keep(thread))
+        keeping = own_task(self._keep(thread))
         self.tasks = {self._turn, keeping}
         keeping.add_done_callback(self._unkept)
         keeping.add_done_callback(lambda _: over())

@@ -249,10 +249,23 @@ async def test_half_a_character_is_refused_everywhere(
         assert reply.status_code == 400, where
 
 
+def replied(*runs: str) -> list[Message]:
+    """A history whose replies were given by these runs."""
+    how = {"status": "replied", "agent": "career_chat", "citations": []}
+    return [
+        message
+        for run in runs
+        for message in (
+            user("How?"),
+            assistant("So.").model_copy(update={"artifact": {**how, "run_id": run}}),
+        )
+    ]
+
+
 async def test_feedback_is_kept_with_its_conversation_and_listed(
     client: httpx.AsyncClient, store: Any
 ) -> None:
-    await store_turn(store, OWNER, "c")
+    await store_turn(store, OWNER, "c", messages=replied("run-1"))
     body = {"conversation": "c", "run_id": "run-1", "rating": "down", "comment": "wrong"}
     kept = await client.post("/v1/feedback", json=body)
     assert kept.status_code == 201
@@ -260,6 +273,8 @@ async def test_feedback_is_kept_with_its_conversation_and_listed(
     listed = (await client.get("/v1/feedback")).json()
     assert [(one["user"], one["run_id"]) for one in listed["data"]] == [("ana", "run-1")]
     assert listed["next"] is None
+    (_, reply) = (await client.get(path("c"))).json()["messages"]
+    assert reply["rating"] == "down", "a reopened conversation shows what was rated"
     (rated,) = (await client.get(path("c", "/export"))).json()["feedback"]
     assert rated["comment"] == "wrong"
     assert (await client.delete(path("c"))).status_code == 204
@@ -267,7 +282,7 @@ async def test_feedback_is_kept_with_its_conversation_and_listed(
 
 
 async def test_feedback_is_shown_in_pages(client: httpx.AsyncClient, store: Any) -> None:
-    await store_turn(store, OWNER, "c")
+    await store_turn(store, OWNER, "c", messages=replied("run-0", "run-1", "run-2"))
     for number in range(3):
         body = {"conversation": "c", "run_id": f"run-{number}", "rating": "up"}
         await client.post("/v1/feedback", json=body)
@@ -278,14 +293,22 @@ async def test_feedback_is_shown_in_pages(client: httpx.AsyncClient, store: Any)
 
 
 @pytest.mark.parametrize(
-    "changed", [{"rating": "5"}, {"run_id": ""}, {"comment": "x" * 2_001}, {"user": "ben"}]
+    ("changed", "status"),
+    [
+        ({"rating": "5"}, 400),
+        ({"run_id": ""}, 400),
+        ({"comment": "x" * 2_001}, 400),
+        ({"user": "ben"}, 400),
+        ({"run_id": "of-nobody"}, 404),
+        ({"conversation": "other"}, 404),
+    ],
 )
 async def test_wrong_feedback_is_refused(
-    client: httpx.AsyncClient, store: Any, changed: dict[str, str]
+    client: httpx.AsyncClient, store: Any, changed: dict[str, str], status: int
 ) -> None:
-    await store_turn(store, OWNER, "c")
+    await store_turn(store, OWNER, "c", messages=replied("r"))
     body = {"conversation": "c", "run_id": "r", "rating": "up", **changed}
-    assert (await client.post("/v1/feedback", json=body)).status_code == 400
+    assert (await client.post("/v1/feedback", json=body)).status_code == status
 
 
 async def test_no_text_of_a_user_is_in_a_log(

@@ -70,7 +70,7 @@ def url(
     serve.start(http_options={"host": "127.0.0.1", "port": PORT})
     serve.run(build(arguments), name=APPLICATION, route_prefix="/")
     address = f"http://127.0.0.1:{PORT}"
-    _eventually(lambda: _get(f"{address}/readyz") == 200, 90)
+    _eventually(lambda: _get(f"{address}/readyz") == 200, 200)
     yield address
     serve.delete(APPLICATION)
 
@@ -161,6 +161,30 @@ def test_a_disconnect_cancels_over_actors(url: str, models: ModelServer) -> None
     assert len(models.asked(GUARD)) == 1
     _eventually(lambda: models.open_requests == 0, 15)
     assert _get(f"{url}/readyz") == 200
+
+
+def test_a_run_outlives_the_connection_that_started_it(url: str, models: ModelServer) -> None:
+    """Ray cancels what was called in a cancelled request's name; a run is not called in it."""
+    for cut in (2, 4, 7):
+        run_id = f"cut-{cut}-{time.monotonic_ns()}"
+        models.script(CAREER, call("reply_to_user"), Text("Still here."))
+        body = {
+            "threadId": run_id,
+            "runId": run_id,
+            "messages": [{"id": "1", "role": "user", "content": "Hello"}],
+        }
+        read = 0
+        with httpx.stream("POST", f"{url}/v1/runs", json=body, timeout=60) as got:
+            for line in got.iter_lines():
+                read += line.startswith("id:")
+                if read == cut:
+                    break
+        rest = httpx.get(f"{url}/v1/runs/{run_id}", headers={"Last-Event-ID": str(cut)}, timeout=60)
+        ids = [int(line[3:]) for line in rest.text.splitlines() if line.startswith("id:")]
+        assert ids == list(range(cut + 1, cut + 1 + len(ids)))
+        last = [line for line in rest.text.splitlines() if line.startswith("data:")][-1]
+        assert '"RUN_FINISHED"' in last and "Still here." in last, (cut, last)
+        models.reset()
 
 
 def test_a_killed_role_costs_its_turn_and_nothing_else(url: str, models: ModelServer) -> None:

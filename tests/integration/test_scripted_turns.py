@@ -166,7 +166,8 @@ def test_one_enabled_specialist_needs_no_routing_call(
     ask(client, "Hello", tenant="quiet")
     assert models.asked(SUPERVISOR) == []
     career = models.asked(CAREER)
-    assert "transfer_to_knowledge_base" not in json.dumps(career), "there is nothing to research"
+    offered = [tool["name"] for body in career for tool in body.get("tools", ())]
+    assert "transfer_to_knowledge_base" not in offered, "there is nothing to research"
     assert "disabled" in json.dumps(career[0])
 
 
