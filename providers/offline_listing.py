@@ -1,10 +1,11 @@
-"""Messages about a list that was shown: more of it, one entry of it, the same search elsewhere."""
+"""Messages about what was shown: more of a list, one entry of it, a person; the same elsewhere."""
 
 from __future__ import annotations
 
 import re
 
 CONTINUATION_WORDS = 6
+PRONOUN_WORDS = 9
 
 _MORE = re.compile(
     r"""\b(?:(?:show|give|find|any|some|list|see)\s+(?:me\s+)?(?:some\s+|any\s+)?(?:more|others?)
@@ -15,7 +16,11 @@ _MORE = re.compile(
       |(?:zeig|gib|finde?)\w*\s+(?:mir\s+)?(?:noch\s+)?(?:mehr|weitere|andere)
       |noch\s+(?:mehr|weitere|andere|welche)|gibt\s+es\s+(?:noch\s+)?(?:mehr|weitere|andere))\b
       |m['’]en\s+(?:plus|d'autres)\b
-      |^\s*(?:more|encore|plus|mehr|weitere|la\s+suite)\W*$""",
+      |\b(?:more|mehr|weitere)\s+(?:bitte|anzeigen|ergebnisse|treffer|einträge|zeigen)\b
+      |\b(?:afficher|voir)\s+(?:la\s+suite|plus|d'autres|davantage)\b|\bplus\s+de\s+résultats\b
+      |^\s*(?:show\s+)?(?:(?:the|la|les|die)\s+)?(?:more|encore|plus|mehr|weitere|suite|next|weiter|continue
+        |(?:next|nächste)\s+(?:ones|page|results|seite|ergebnisse)|(?:page|résultats)\s+suivante?s?
+        |suivante?s?|nächste)(?:,?\s+(?:please|bitte|s'il\s+(?:te|vous)\s+plaît))?\W*$""",
     re.IGNORECASE | re.VERBOSE,
 )
 _ORDINALS = (
@@ -47,6 +52,16 @@ _ELSEWHERE = re.compile(
       (?:in|at|near|à|au|aux|en|dans|près\s+de|im|bei|from|ab|dès)\s+\S""",
     re.IGNORECASE | re.VERBOSE,
 )
+_ID = re.compile(r"(?<![\w-])[A-Za-z]{1,5}-\d{1,7}(?![\w-])")
+_THEM = re.compile(
+    r"""\b(?i:she|he|her|him|his|elle|lui)\b
+      |\b(?i:quel\w*|où|comment)\s(?:est|sont)\s(?:sa|son|ses)\b
+      |(?<!\ba-t)(?<!faut)(?<!temps\sfait)-il\b|^\W*(?:[Ee]t\s+)?[Ii]l\s(?!y\b|faut\b|fait\b)
+      |\b(?:sie|er|ihm|ihn|seine?[nmrs]?)\b|\b(?:ist|sind)\s(?:ihre?|seine?)\b|^\W*(?:Sie|Er)\s""",
+    re.VERBOSE,
+)
+"""Speaks of one person. A German capital inside a sentence addresses the assistant."""
+_ASKS_WHO = re.compile(r"^\W*(?:who|qui|wer)\b", re.IGNORECASE)
 _NO_LIMIT = 99
 
 
@@ -58,6 +73,13 @@ def asks_for_more(text: str) -> bool:
 def is_about_one(text: str) -> bool:
     """Whether a message wants to know more about one entry of a list, named by its place."""
     return position(text, _NO_LIMIT) is not None
+
+
+def is_about_them(text: str) -> bool:
+    """Whether a short message asks something of the person who was shown: "When is she free?"."""
+    plain = text.replace("’", "'")
+    short = len(plain.split()) <= PRONOUN_WORDS
+    return short and bool(_THEM.search(plain)) and not _ASKS_WHO.match(plain)
 
 
 def searches_elsewhere(text: str) -> bool:
@@ -87,3 +109,13 @@ def is_named(text: str, record_id: str, title: str) -> bool:
     plain = text.casefold()
     ids = rf"(?<![\w-]){re.escape(record_id.casefold())}(?![\w-])"
     return bool(re.search(ids, plain)) or title.casefold() in plain
+
+
+def ids_in(text: str) -> list[str]:
+    """What a message holds that looks like an id: letters, a dash, digits."""
+    return [one if re.search(r"[A-Z]", one) else one.upper() for one in _ID.findall(text)]
+
+
+def letters_of(record_id: str) -> str:
+    """What the ids of one catalogue begin with."""
+    return record_id.rpartition("-")[0].casefold()

@@ -11,7 +11,14 @@ from langchain_core.messages import BaseMessage
 
 from providers.embedding import Embedder
 from providers.labelled_data import read_labelled
-from providers.offline_facts import is_retraction, lasting_rule, retracted, sentences, told
+from providers.offline_facts import (
+    facts_in,
+    is_retraction,
+    lasting_rule,
+    retracted,
+    sentences,
+    single_matters,
+)
 from providers.offline_steps import Step
 
 SAME_MATTER = 0.62
@@ -42,7 +49,8 @@ class MemoryPolicy:
             if is_retraction(sentence):
                 facts = await self._without(facts, retracted(sentence))
             elif lasting_rule(sentence) is not None:
-                facts = await self._replaced(facts, {"text": told(sentence), **new})
+                for fact in facts_in(sentence):
+                    facts = await self._replaced(facts, {"text": fact, **new})
         return Step(call="FactList", arguments={"facts": facts})
 
     async def _without(self, facts: list[dict[str, Any]], matter: str) -> list[dict[str, Any]]:
@@ -62,6 +70,8 @@ class MemoryPolicy:
             return facts
         if _BESIDES.search(text):
             return [*facts, new]
+        matters = single_matters(text)
+        facts = [one for one in facts if not _said_anew(single_matters(str(one["text"])), matters)]
         near = await self._nearness(facts, text)
         rule = lasting_rule(text)
         kept = [
@@ -77,3 +87,8 @@ class MemoryPolicy:
         texts = [sentence, *(str(fact["text"]) for fact in facts)]
         vectors = np.asarray(await self._embedder.embed(texts), dtype=np.float64)
         return [float(vector @ vectors[0]) for vector in vectors[1:]]
+
+
+def _said_anew(before: set[str], now: set[str]) -> bool:
+    """Whether all that a fact says of single matters is said anew, in whatever language."""
+    return bool(before) and before <= now

@@ -6,13 +6,16 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 
 from config import prompt_files
 from config.prompt_files import phrase
+from providers.offline_listing import is_about_them
 from providers.offline_records import line
-from providers.offline_steps import REPLY, Step, language_of, questions, results_of
+from providers.offline_steps import REPLY, Step, language_of, questions, read_result, results_of
 
+FIND = "find_person"
+CHOOSE = "choose_person"
 _NAME_WORD = re.compile(r"[^\W\d_][\w'’.-]*")
 _AFFIX = re.compile(r"^(?:[dl]|qu)['’](?=\w)|['’]s$", re.IGNORECASE)
 """What French puts before a name and English after it."""
@@ -32,6 +35,9 @@ def next_person_step(messages: Sequence[BaseMessage], tools: frozenset[str]) -> 
     found = results_of(messages, "find_person")
     asked = questions(messages)
     latest = asked[-1] if asked else ""
+    shown = _shown_before(messages) if is_about_them(latest) and not found else ""
+    if shown:
+        return REPLY if tools else Step(text=f"{phrase('offline_person', locale)}\n\n{shown}")
     people = _narrowed(found[-1].get("people", []) if found else [], latest)
     if tools:
         if found:
@@ -49,6 +55,20 @@ def next_person_step(messages: Sequence[BaseMessage], tools: frozenset[str]) -> 
         return Step(text=phrase("offline_no_person", locale))
     intro = "offline_person" if len(people) == 1 else "offline_people"
     return Step(text="\n".join([phrase(intro, locale), "", *(line(one) for one in people)]))
+
+
+def _shown_before(messages: Sequence[BaseMessage]) -> str:
+    """The record of the person who was chosen, or found alone; empty when there was none."""
+    for message in reversed(messages):
+        if not isinstance(message, ToolMessage) or message.name not in (CHOOSE, FIND):
+            continue
+        result = read_result(message)
+        if message.name == FIND:
+            people = result.get("people") or []
+            return line(people[0]) if len(people) == 1 else ""
+        if result.get("chosen"):
+            return _record(result["chosen"])
+    return ""
 
 
 def _narrowed(people: Sequence[dict[str, Any]], question: str) -> list[dict[str, Any]]:
@@ -122,5 +142,9 @@ def _without_trailing_particles(run: list[str]) -> list[str]:
 def _chosen(person: dict[str, Any] | None, locale: str) -> str:
     if person is None:
         return phrase("offline_none_of_them", locale)
-    parts = [phrase("offline_person", locale), "", line(person)]
-    return "\n".join([*parts, "", str(person["text"])] if person.get("text") else parts)
+    return f"{phrase('offline_person', locale)}\n\n{_record(person)}"
+
+
+def _record(person: dict[str, Any]) -> str:
+    text = person.get("text")
+    return f"{line(person)}\n\n{text}" if text else line(person)

@@ -17,15 +17,17 @@ from providers.interface import Choice, Question
 from providers.labelled_data import read_labelled
 from providers.offline_campus import CampusPolicy
 from providers.offline_decisions import OfflineDecider
+from providers.offline_distress import INTENT as DISTRESS
 from providers.offline_distress import is_harassed
-from providers.offline_facts import besides, tells_of_author
+from providers.offline_documents import DocumentPolicy
+from providers.offline_facts import asks_what_is_remembered, besides, tells_of_author
 from providers.offline_follow_ups import added, earlier_questions, is_continuation, is_retry
 from providers.offline_memory import MemoryPolicy
 from providers.offline_people import next_person_step
 from providers.offline_profile import next_profile_step
 from providers.offline_records import SEARCHES, SearchPolicy
 from providers.offline_research import ResearchPolicy
-from providers.offline_steps import Step, results_of, users
+from providers.offline_steps import REPLY, Step, results_of, users
 from providers.offline_summary import summary_step
 from providers.offline_tasks import list_text, names_id, task_text
 
@@ -60,6 +62,7 @@ class OfflinePolicies:
         self._memory = MemoryPolicy(embedder)
         self.campus = CampusPolicy(embedder, decider)
         self._searches = SearchPolicy(embedder)
+        self._documents = DocumentPolicy(embedder)
         self._intent = intent_question()
 
     async def next_step(
@@ -98,7 +101,14 @@ class OfflinePolicies:
             kind = "offline_unavailable" if status == "unavailable" else "offline_miss"
             return Step(text=phrase(kind, locale))
         asked = users(messages)
+        if asked and asks_what_is_remembered(asked[-1]):
+            return REPLY if tools else Step(text=_remembered(messages, locale))
         intent, question = await self._meant(asked)
+        if intent != DISTRESS:
+            company = intent == "company_fact"
+            read = await self._documents.next_step(messages, tools, company=company)
+            if read is not None:
+                return read
         if "transfer_to_knowledge_base" in tools:
             if intent == "company_fact":
                 if is_harassed(question):
@@ -173,3 +183,12 @@ class OfflinePolicies:
         ]
         best = max(range(len(scores)), key=scores.__getitem__)
         return str(tasks[best]["id"]) if scores[best] >= TASK_THRESHOLD else None
+
+
+def _remembered(messages: Sequence[BaseMessage], locale: str) -> str:
+    """The facts about the user, word for word."""
+    facts = read_labelled(messages, "preferences")
+    if not facts:
+        return phrase("offline_nothing_remembered", locale)
+    lines = [f"- {fact['text']}" for fact in facts]
+    return "\n".join([phrase("offline_remembered", locale), "", *lines])

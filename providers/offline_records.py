@@ -13,10 +13,18 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from config.prompt_files import phrase
 from providers.embedding import Embedder
 from providers.labelled_data import begins_turn, read_labelled
-from providers.offline_listing import asks_for_more, is_named, position, searches_elsewhere
+from providers.offline_listing import (
+    asks_for_more,
+    ids_in,
+    is_about_them,
+    is_named,
+    position,
+    searches_elsewhere,
+)
 from providers.offline_steps import (
     REPLY,
     Step,
+    earlier_results,
     language_of,
     questions,
     read_result,
@@ -81,17 +89,23 @@ class SearchPolicy:
         latest = asked[-1] if asked else ""
         searches = searches_in(messages, catalogue.search)
         done = [search for search in searches if search.current]
-        read = results_of(messages, catalogue.get)
+        read = [one for one in results_of(messages, catalogue.get) if "record" in one]
+        tried = bool(results_of(messages, catalogue.get))
         if not tools:
-            if read:
-                return Step(text=_whole(read[-1], locale))
+            if read or (tried and not done):
+                return Step(text=_whole(read[-1] if read else {}, locale))
             return Step(text=await self._list(done, latest, locale))
         if read or (done and catalogue.search not in tools):
             return REPLY
         if done:
             return await self._narrowed(catalogue, done, latest) or REPLY
         chosen = _named(latest, await self._shown(searches))
-        if chosen is not None and catalogue.get in tools:
+        if chosen is None and is_about_them(latest):
+            chosen = _read_before(messages, catalogue)
+        if chosen is None:
+            # Not shown here: whether it is an id at all, the catalogue knows.
+            chosen = next(iter(ids_in(latest)), None)
+        if chosen is not None and catalogue.get in tools and not tried:
             return Step(call=catalogue.get, arguments={"record_id": chosen})
         if catalogue.search not in tools:
             return REPLY
@@ -206,6 +220,12 @@ def _named(text: str, shown: Sequence[dict[str, Any]]) -> str | None:
             return str(record["id"])
     place = position(text, len(shown))
     return None if place is None else str(shown[place]["id"])
+
+
+def _read_before(messages: Sequence[BaseMessage], catalogue: Catalogue) -> str | None:
+    """The person whose record was read last; a position or a course is nobody."""
+    read = earlier_results(messages, catalogue.get) if catalogue.by_language else []
+    return next((str(one["record"]["id"]) for one in reversed(read) if "record" in one), None)
 
 
 def _place_among(query: str, records: Sequence[dict[str, Any]]) -> str:

@@ -23,11 +23,11 @@ import httpx
 import pytest
 import redis
 from model_server import ModelServer
+from ray_port import PORT
 from scripted_replies import Reply, call
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
-PORT = 18_432
 CAREER = "manta.career_chat"
 CONVERSATIONS, TURNS = 20, 10
 ROLE_KILLS, REPLICA_KILLS = 10, 2
@@ -68,19 +68,10 @@ def url(
     }
     serve.start(http_options={"host": "127.0.0.1", "port": PORT})
     serve.run(build(arguments), name=APPLICATION, route_prefix="/")
-    # Serve keeps the address of its first start, whatever port a later one asks for.
-    address = next(a for a in (f"http://127.0.0.1:{p}" for p in (PORT, 18_431)) if _listens(a))
+    address = f"http://127.0.0.1:{PORT}"
     _eventually(lambda: _ready(address), 120)
     yield address
     serve.delete(APPLICATION)
-
-
-def _listens(address: str) -> bool:
-    try:
-        httpx.get(f"{address}/healthz", timeout=20)
-    except httpx.HTTPError:
-        return False
-    return True
 
 
 def _ready(address: str) -> bool:

@@ -292,6 +292,46 @@ async def test_tasks_and_the_steps_of_one(talk: Talk, locale: str, question: str
     assert "4. Walk the berth with Kerensa" in await talk.say(one, locale)
 
 
+@pytest.mark.parametrize(
+    ("locale", "told", "asked", "forget"),
+    [("en", "I work part time.", "What do you remember about me?",
+      "Forget everything you know about me."),
+     ("fr", "Je travaille à mi-temps.", "Que sais-tu de moi ?",
+      "Oublie tout ce que tu sais de moi."),
+     ("de", "Ich arbeite Teilzeit.", "Was weißt du über mich?",
+      "Vergiss alles, was du über mich weißt.")],
+)  # fmt: skip
+async def test_what_is_remembered_is_told_and_all_of_it_forgotten(
+    talk: Talk, locale: str, told: str, asked: str, forget: str
+) -> None:
+    await talk.say(told, locale)
+    assert await talk.facts() == [told]
+    reply = await talk.say(asked, locale)
+    assert reply == f"career_chat: {phrase('offline_remembered', locale)}\n\n- {told}"
+    assert (await talk.say(forget, locale)).startswith("career_chat: ")
+    assert await talk.facts() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "specialist", "record"),
+    [("Tell me about O-101", "opportunity_search", "O-101"),
+     ("What is TR-501?", "training_search", "TR-501"), ("P-803?", "talent_search", "P-803")],
+)  # fmt: skip
+async def test_an_id_is_enough(talk: Talk, text: str, specialist: str, record: str) -> None:
+    reply = await talk.say(text)
+    assert reply.startswith(f"{specialist}: {phrase('offline_record_intro', 'en')}")
+    assert ids(reply) == [record]
+
+
+async def test_a_chosen_person_is_asked_about_again(talk: Talk) -> None:
+    pause = await talk.paused("Who is Anna Petersen?")
+    await talk.answer(pause, "P-843")
+    for text in ("When is she available?", "What does she do?"):
+        reply = await talk.say(text)
+        assert reply.startswith(f"person_disambiguation: {phrase('offline_person', 'en')}")
+        assert ids(reply) == ["P-843"]
+
+
 async def test_a_company_question_after_a_search_is_answered_from_the_documents(
     talk: Talk,
 ) -> None:

@@ -14,6 +14,7 @@ import httpx
 import psutil
 import pytest
 from model_server import ModelServer
+from ray_port import PORT
 from scripted_replies import Chosen, Silent, Text, call
 from sites import Site, site
 
@@ -27,7 +28,6 @@ PAGE = (
     "<p>Full-time staff receive 27 days of annual leave in every calendar year.</p>"
     "</main></body></html>"
 )
-PORT = 18_431
 
 
 @pytest.fixture(scope="module")

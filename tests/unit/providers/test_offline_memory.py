@@ -12,7 +12,7 @@ from config.prompt_files import phrase
 from providers.embedding import LocalEmbedder
 from providers.labelled_data import labelled
 from providers.offline_decisions import OfflineDecider
-from providers.offline_facts import besides, tells_of_author
+from providers.offline_facts import asks_what_is_remembered, besides, tells_of_author
 from providers.offline_memory import MemoryPolicy
 from providers.offline_policies import OfflinePolicies
 
@@ -61,6 +61,13 @@ async def after(memory: MemoryPolicy, text: str, known: list[str] | None = None)
         ("Merk dir, dass ich Teilzeit arbeite", ["Ich arbeite Teilzeit"]),
         ("Ich bin Schweißerin in der Werft", ["Ich bin Schweißerin in der Werft"]),
         ("Vergiss nicht, dass ich Französisch lerne", ["Ich lerne Französisch"]),
+        ("Ich heiße Jörg und wohne in Bremen.", ["Ich heiße Jörg", "Ich wohne in Bremen."]),
+        ("Je m'appelle Zoé.", ["Je m'appelle Zoé."]),
+        ("Je m'appelle Zoé et j'habite à Brest", ["Je m'appelle Zoé", "J'habite à Brest"]),
+        ("I prefer tea and biscuits", ["I prefer tea and biscuits"]),
+        ("I don't like phone calls", ["I don't like phone calls"]),
+        ("Je n'aime pas les appels", ["Je n'aime pas les appels"]),
+        ("Ich mag keine Telefonate", ["Ich mag keine Telefonate"]),
     ],
 )
 async def test_facts_are_taken_over(
@@ -78,7 +85,9 @@ async def test_facts_are_taken_over(
         "I prefer not to say", "I am a bit confused", "My manager is Kerensa",
         "I am sick and I work in Brest", "I am a member of the union", "J'ai oublié mon badge",
         "Je suis malade", "Je cherche un poste à Brest", "Je parle de mon badge",
-        "Que sais-tu de moi ?", "Ich habe mein Passwort vergessen", "Ich bin krank",
+        "I don't like my boss", "I like the second one", "Je n'aime pas ça", "Ich mag nicht mehr",
+        "Delete my account", "Que sais-tu de moi ?", "Ich habe mein Passwort vergessen",
+        "Ich bin krank",
         "Ich suche eine Stelle in Brest", "Weißt du noch, wo ich wohne?",
     ],
 )  # fmt: skip
@@ -93,6 +102,11 @@ async def test_questions_wishes_of_the_day_and_delicate_matters_are_not(
     [
         ("I moved to Falmouth", "I moved to Brest", "I moved to Falmouth"),
         ("I now work full time", "I work part time", "I now work full time"),
+        ("En fait, je travaille maintenant à temps plein.", "I work part time",
+         "En fait, je travaille maintenant à temps plein."),
+        ("Ich arbeite jetzt doch in Vollzeit.", "I work part time",
+         "Ich arbeite jetzt doch in Vollzeit."),
+        ("J'habite à Lorient", "I moved to Brest", "J'habite à Lorient"),
         ("Je préfère des réponses longues", "Je préfère des réponses courtes",
          "Je préfère des réponses longues"),
         ("Ich möchte Meisterin werden", "Ich möchte Teamleiterin werden",
@@ -119,6 +133,12 @@ async def test_what_comes_beside_replaces_nothing_and_a_repetition_adds_nothing(
         ("Oublie que je travaille à mi-temps", "I work part time"),
         ("Oublie ce que j'ai dit sur les réponses courtes", "Je préfère des réponses courtes"),
         ("Vergiss, dass ich Teamleiterin werden möchte", "Ich möchte Teamleiterin werden"),
+        ("Stop remembering that I work part-time", "I work part time"),
+        ("Don't remember that I work part-time.", "I work part time"),
+        ("Ne retiens plus que je travaille à temps partiel.", "I work part time"),
+        ("Merk dir nicht mehr, dass ich Teilzeit arbeite", "I work part time"),
+        ("Forget everything I said about Brest", "I moved to Brest"),
+        ("Oublie que je travaille tout le temps à mi-temps", "I work part time"),
     ],
 )
 async def test_a_retraction_drops_the_fact_that_it_means(
@@ -128,8 +148,12 @@ async def test_a_retraction_drops_the_fact_that_it_means(
 
 
 @pytest.mark.parametrize(
-    "text", ["Forget everything you know about me", "Oublie tout", "Vergiss alles über mich"]
-)
+    "text",
+    ["Forget everything you know about me.", "Forget all you know about me",
+     "Forget what you know about me", "Oublie tout", "Oublie tout ce que tu sais de moi.",
+     "Efface tout ce que tu sais de moi", "Vergiss alles über mich",
+     "Vergiss alles, was du über mich weißt.", "Lösche alles, was du über mich weißt"],
+)  # fmt: skip
 async def test_everything_is_forgotten(memory: MemoryPolicy, text: str) -> None:
     assert await after(memory, text, KNOWN) == []
 
@@ -156,6 +180,37 @@ async def test_the_reply_claims_nothing(decider: OfflineDecider, text: str, loca
     assert (await policies.next_step("manta.career_chat", messages, tools)).call == "reply_to_user"
     step = await policies.next_step("manta.career_chat", messages, frozenset())
     assert step.text == phrase("offline_told", locale)
+
+
+@pytest.mark.parametrize(
+    ("text", "locale"),
+    [("What do you remember about me?", "en"), ("What do you know about me?", "en"),
+     ("Que sais-tu de moi ?", "fr"), ("Qu'est-ce que tu sais de moi ?", "fr"),
+     ("Was weißt du über mich?", "de"), ("Was hast du dir über mich gemerkt?", "de")],
+)  # fmt: skip
+async def test_what_is_remembered_is_shown_word_for_word(
+    decider: OfflineDecider, text: str, locale: str
+) -> None:
+    policies = OfflinePolicies(LocalEmbedder(), decider)
+    asked = [labelled("request", {"language": locale}), HumanMessage(text)]
+    tools = frozenset({"transfer_to_knowledge_base"})
+    assert (await policies.next_step("manta.career_chat", asked, tools)).call == "reply_to_user"
+    nothing = await policies.next_step("manta.career_chat", asked, frozenset())
+    assert nothing.text == phrase("offline_nothing_remembered", locale)
+    facts = [{"text": one, "language": "en", "since": "2026-01-01"} for one in KNOWN[:2]]
+    known = [asked[0], labelled("preferences", facts), asked[1]]
+    step = await policies.next_step("manta.career_chat", known, frozenset())
+    intro = phrase("offline_remembered", locale)
+    assert step.text == f"{intro}\n\n- I moved to Brest\n- I work part time"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What do you know about my manager?", "Que sais-tu de mon contrat ?",
+     "Was weißt du über die Kantine?", "Was hast du gegen mich?"],
+)  # fmt: skip
+def test_what_is_asked_of_others_is_no_question_for_what_is_remembered(text: str) -> None:
+    assert not asks_what_is_remembered(text)
 
 
 async def test_a_question_beside_a_fact_is_looked_up_without_it(decider: OfflineDecider) -> None:

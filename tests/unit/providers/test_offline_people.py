@@ -112,3 +112,29 @@ def test_the_chosen_person_is_shown_whole() -> None:
     chosen = ("choose_person", {"chosen": {**YARD, "text": "MIG und WIG."}})
     text = next_person_step(messages("Who is Anna?", chosen), frozenset()).text
     assert "P-2" in text and text.endswith("MIG und WIG.")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("When is she available?", "en"), ("Quand est-elle disponible ?", "fr"),
+     ("Wann ist sie verfügbar?", "de")],
+)  # fmt: skip
+def test_what_is_asked_of_the_chosen_person_quotes_the_record_again(
+    text: str, language: str
+) -> None:
+    several = ("find_person", {"people": [FINANCE, YARD]})
+    chosen = ("choose_person", {"chosen": {**YARD, "text": "Frei ab März."}})
+    before = messages("Wer ist Anna?", several, chosen, language=language)
+    asked = [*before, HumanMessage(text)]
+    assert next_person_step(asked, TOOLS) == REPLY
+    shown = next_person_step(asked, frozenset()).text
+    assert shown.startswith(phrase("offline_person", language)) and "P-2" in shown
+    assert shown.endswith("Frei ab März.") and "P-1" not in shown
+
+
+def test_a_person_found_alone_is_shown_again_and_one_of_several_is_not() -> None:
+    alone = messages("Who is Anna?", ("find_person", {"people": [DECK]}))
+    assert "P-3" in next_person_step([*alone, HumanMessage("What does she do?")], frozenset()).text
+    several = messages("Who is Anna?", ("find_person", {"people": [DECK, YARD]}))
+    shown = next_person_step([*several, HumanMessage("what does she do?")], frozenset()).text
+    assert shown == phrase("offline_which_name", "en")

@@ -236,3 +236,40 @@ async def test_failures_and_kept_conditions_are_told(policy: SearchPolicy) -> No
         messages.append(ToolMessage(json.dumps(result), tool_call_id="1", name=JOBS.search))
         step = await policy.next_step(JOBS, messages, frozenset())
         assert step.text == phrase(name, "en")
+
+
+def read(catalogue: str, result: dict[str, Any]) -> ToolMessage:
+    return ToolMessage(json.dumps(result), tool_call_id="r", name=catalogue)
+
+
+@pytest.mark.parametrize(
+    ("text", "record_id"),
+    [("Tell me about O-101", "O-101"), ("Parle-moi de o-101", "O-101"), ("O-101?", "O-101"),
+     ("Was ist mit Ab-7?", "Ab-7")],
+)  # fmt: skip
+async def test_an_id_is_read_without_a_search(
+    policy: SearchPolicy, text: str, record_id: str
+) -> None:
+    step = await policy.next_step(JOBS, conversation(text), TOOLS)
+    assert (step.call, step.arguments) == (JOBS.get, {"record_id": record_id})
+
+
+async def test_what_is_no_id_of_the_catalogue_is_searched_for(policy: SearchPolicy) -> None:
+    asked = [*conversation("Jobs with ISO-9001"), read(JOBS.get, {"error": "unknown_id"})]
+    step = await policy.next_step(JOBS, asked, TOOLS)
+    assert step.call == JOBS.search and "ISO-9001" in step.arguments["query"]
+    found = await policy.next_step(JOBS, asked, frozenset())
+    assert found.text == phrase("offline_no_records", "en")
+
+
+@pytest.mark.parametrize(
+    "text", ["When is she available?", "Quand est-elle libre ?", "Wann ist sie frei?"]
+)
+async def test_a_person_who_was_read_is_read_again(policy: SearchPolicy, text: str) -> None:
+    record = {"id": "P-7", "title": "Maud Riou", "text": "Free from March."}
+    before = [*conversation("Tell me about P-7"), read(PEOPLE.get, {"record": record})]
+    asked = [*before, HumanMessage(text)]
+    step = await policy.next_step(PEOPLE, asked, frozenset({PEOPLE.search, PEOPLE.get}))
+    assert (step.call, step.arguments) == (PEOPLE.get, {"record_id": "P-7"})
+    job = [*conversation("O-1?"), read(JOBS.get, {"record": WELDER}), HumanMessage(text)]
+    assert (await policy.next_step(JOBS, job, TOOLS)).call == JOBS.search

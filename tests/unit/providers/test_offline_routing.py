@@ -120,7 +120,9 @@ async def test_a_question_beside_what_is_told_decides(models: OfflineModels) -> 
 
 @pytest.mark.parametrize(
     "text",
-    ["show more", "the second one", "and in Brest?", "Montre-m'en plus", "le deuxième",
+    ["Mehr anzeigen", "Weitere anzeigen", "next", "more please", "encore", "la suite",
+     "next page", "nächste", "Encore s'il te plaît", "show more",
+     "the second one", "and in Brest?", "Montre-m'en plus", "le deuxième",
      "Et à Brest ?", "zeig mir mehr", "der zweite", "Und in Bremerhaven?"],
 )  # fmt: skip
 def test_what_goes_on_with_a_list_stays_and_only_there(text: str) -> None:
@@ -140,9 +142,89 @@ def test_a_record_that_was_shown_leads_back_to_its_search(text: str) -> None:
     assert stay(QUESTION, evidence("career_chat"), text) is None
 
 
-def test_a_longer_id_and_a_limits_error_name_no_record() -> None:
-    shown = evidence(None, OPPORTUNITIES["messages"])
-    assert stay(QUESTION, shown, "What is O-1045?") is None
+@pytest.mark.parametrize("text", ["What is O-1045?", "o-207 ?", "Was ist mit O-300?"])
+def test_an_id_that_begins_like_those_shown_leads_to_their_catalogue(text: str) -> None:
+    shown = evidence("career_chat", OPPORTUNITIES["messages"])
+    decision = stay(QUESTION, shown, text)
+    assert decision is not None and decision.value == "opportunity_search"
+    assert stay(QUESTION, evidence("career_chat"), text) is None
+    assert stay(QUESTION, shown, "What is T-104?") is None
+
+
+def test_an_id_of_a_person_that_was_found_by_name_leads_to_the_people() -> None:
+    found = {"people": [{"id": "P-806", "title": "Anna Petersen"}]}
+    recent = [{"role": "tool", "tool": "find_person", "text": json.dumps(found)}]
+    decision = stay(QUESTION, evidence("person_disambiguation", recent), "P-803?")
+    assert decision is not None and decision.value == "talent_search"
+
+
+@pytest.mark.parametrize(
+    ("text", "specialist"),
+    [
+        ("Tell me about O-103", "opportunity_search"),
+        ("Was ist mit O-206?", "opportunity_search"),
+        ("What is TR-501?", "training_search"),
+        ("Qu'est-ce que TR-602 ?", "training_search"),
+        ("P-803?", "talent_search"),
+        ("Tell me more about P-844", "talent_search"),
+        ("Tell me about T-103", "task_guidance"),
+        ("What is ISO-9001?", "career_chat"),
+    ],
+)
+async def test_an_id_alone_leads_to_its_catalogue(
+    models: OfflineModels, text: str, specialist: str
+) -> None:
+    assert text not in EXAMPLES
+    assert await routed(models, text) == specialist
+
+
+def shown_person(tool: str) -> list[dict[str, Any]]:
+    return [{"role": "tool", "tool": tool, "text": "{}"}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["When is she available?", "What does she do?", "Where does he work?",
+     "Quand est-elle disponible ?", "Que fait-il ?", "Quel est son métier ?",
+     "Wann ist sie verfügbar?", "Was macht er?", "Was ist ihre Aufgabe?"],
+)  # fmt: skip
+def test_what_is_asked_of_a_person_who_was_shown_stays(text: str) -> None:
+    for tool, specialist in (
+        ("choose_person", "person_disambiguation"),
+        ("find_person", "person_disambiguation"),
+        ("get_public_profile", "talent_search"),
+    ):
+        decision = stay(QUESTION, evidence(specialist, shown_person(tool)), text)
+        assert decision is not None and decision.value == specialist
+    assert stay(QUESTION, evidence("person_disambiguation"), text) is None
+    elsewhere = evidence("career_chat", shown_person("choose_person"))
+    assert stay(QUESTION, elsewhere, text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["When does the canteen open?", "Quel temps fait-il ?", "Y a-t-il une cantine ?",
+     "Können Sie mir helfen?", "Who is her manager?"],
+)  # fmt: skip
+def test_what_is_asked_of_nobody_does_not_stay(text: str) -> None:
+    shown = evidence("person_disambiguation", shown_person("choose_person"))
+    assert stay(QUESTION, shown, text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What do you remember about me?", "Que sais-tu de moi ?", "Was weißt du über mich?",
+     "Je m'appelle Zoé.", "Ich heiße Jörg und wohne in Bremen.", "Summarise my CV",
+     "Que dit mon CV ?", "Was steht in meinem Lebenslauf?", "Summarise offer.pdf"],
+)  # fmt: skip
+async def test_documents_and_what_is_remembered_belong_to_career_chat(
+    models: OfflineModels, text: str
+) -> None:
+    assert await routed(models, text) == "career_chat"
+    assert await routed(models, text, "person_disambiguation") == "career_chat"
+
+
+def test_a_limits_error_names_no_record() -> None:
     failed = [{"role": "tool", "tool": "search_people", "text": "Tool call limit exceeded"}]
     assert stay(QUESTION, evidence(None, failed), "What is O-104?") is None
 
