@@ -43,12 +43,13 @@ async def test_the_token_reaches_the_specialist_and_nothing_else(
             "metadata": {"conversation": "c"},
         }
         fact = {"text": "I live in Brest", "language": "en", "since": "2026-01-01"}
-        rating = {"conversation": "c", "run_id": "r", "rating": "up"}
+        rating = {"conversation": "c", "rating": "up"}
         with caplog.at_level(logging.DEBUG):
             async with client_of(gateway) as client:  # type: ignore[arg-type]
                 client.headers.update(headers)
                 replied = await client.post("/v1/chat/completions", json=body)
                 assert replied.json()["choices"][0]["message"]["content"] == "Hello."
+                rating["run_id"] = replied.json()["id"].removeprefix("chatcmpl-")
                 await client.put("/v1/preferences", json={"facts": [fact]})
                 files = {"file": ("a.txt", b"text")}
                 await client.post("/v1/conversations/c/documents", files=files)
