@@ -12,10 +12,10 @@ import uuid
 from typing import Any
 
 from actors.handles import ActorPort, LocalPort, Port
+from actors.resources import ProcessResources
 from actors.role_handles import CellHandles
 from actors.roles import (
     PAGE_CACHE,
-    ProcessResources,
     build_role,
     close_role,
     needs,

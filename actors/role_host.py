@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from actors.handles import ActorPort, LocalPort, Port
-from actors.roles import ProcessResources, build_role, close_role, prepare_role
+from actors.resources import ProcessResources
+from actors.roles import build_role, close_role, prepare_role
 from config.logs import configure_logging
 from config.settings import Settings
 from domain.errors import MantaError

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from actors.handles import Port
+from actors.resources import ProcessResources
 from actors.role_handles import CrawlerHandle, PageCacheHandle, RetrieverHandle
 from config.policy import POLICY
 from config.settings import Settings
 from config.tenants import SPECIALISTS
-from providers.build import build_models
-from providers.interface import Models
-from retrieval.directories import TenantDirectories
-
-if TYPE_CHECKING:
-    from redis.asyncio import Redis
 
 log = logging.getLogger("manta.actors")
 
@@ -38,35 +32,6 @@ NEEDS: dict[str, tuple[str, ...]] = {
     PAGE_CACHE: (),
 }
 """Which roles a role calls; ``crawler`` stands for the whole pool."""
-
-
-class ProcessResources:
-    """What lives with the process; built on first use and closed by its owner."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-
-    @cached_property
-    def models(self) -> Models:
-        return build_models(self.settings)
-
-    @cached_property
-    def directories(self) -> TenantDirectories:
-        return TenantDirectories(self.settings)
-
-    @cached_property
-    def redis(self) -> Redis:
-        from retrieval.redis_client import open_redis
-
-        return open_redis(self.settings.redis_url or "")
-
-    async def close(self) -> None:
-        if "models" in self.__dict__:
-            await self.models.close()
-        if "directories" in self.__dict__:
-            await self.directories.close()
-        if "redis" in self.__dict__:
-            await self.redis.aclose()
 
 
 def crawler_names(settings: Settings) -> tuple[str, ...]:

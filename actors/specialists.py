@@ -8,7 +8,7 @@ from actors.role_handles import RetrieverHandle
 from config.tenants import SpecialistName
 
 if TYPE_CHECKING:
-    from actors.roles import ProcessResources
+    from actors.resources import ProcessResources
     from actors.toolbox import Toolbox
 
 

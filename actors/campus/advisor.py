@@ -13,8 +13,7 @@ from actors.campus.judging import Judge, judge_question
 from actors.campus.link_proposals import LinkProposals
 from actors.campus.mcp_services import McpServices
 from actors.campus.query_cache import QueryCache
-from actors.campus.run import CampusRun, CampusState
-from actors.campus.services import CampusServices
+from actors.campus.run import CampusRun, CampusServices, CampusState
 from actors.campus.subagents import Subagents
 from actors.campus.web import WebSearch
 from actors.coalesce import coalesced

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, Protocol, TypedDict
 
 from langchain_core.messages import BaseMessage
 
 from actors.campus.known_site import KnownSite
 from actors.evidence import Evidence
+from actors.role_handles import RetrieverHandle
 from config.campus import CampusConfig
 from config.tenants import TenantConfig
 from crawler.session import BrowsingSession
 from domain.answers import KnowledgeAnswer
 from domain.budgets import Meter
-from domain.events import Event
+from domain.events import Event, Verdict
 from domain.requests import RequestContext, SpecialistRequest
+from providers.interface import Models
 from providers.usage import CallMeter
-
-if TYPE_CHECKING:
-    from actors.campus.services import CampusServices
 
 AGENT = "campus_advisor"
 About = Literal["general", "application", "teaching"]
@@ -62,6 +61,50 @@ def as_shown(one: Delivered) -> dict[str, str]:
         "place": one.place,
         "text": one.text,
     }
+
+
+class Grades(Protocol):
+    """Whether what was found is worth answering from."""
+
+    async def grade(self, run: CampusRun) -> Verdict: ...
+
+
+class Judges(Protocol):
+    """Whether a draft may stand that no tool supports."""
+
+    async def judge(self, run: CampusRun, draft: str) -> Verdict: ...
+
+
+class SearchesWeb(Protocol):
+    """The university's public pages."""
+
+    async def search(
+        self, run: CampusRun, arguments: dict[str, Any], tell: Tell
+    ) -> list[Delivered]: ...
+
+
+class AsksSubagents(Protocol):
+    """Services with sources of their own."""
+
+    async def ask(
+        self, run: CampusRun, arguments: dict[str, Any], tell: Tell
+    ) -> list[Delivered]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CampusServices:
+    """What the nodes work with; lives with the process, and each turn's run carries it.
+
+    ``shown_urls`` are the operator's: where people open what a source's URL names.
+    """
+
+    models: Models
+    retriever: RetrieverHandle
+    web: SearchesWeb
+    subagents: AsksSubagents
+    grader: Grades
+    judge: Judges
+    shown_urls: Mapping[str, str]
 
 
 @dataclass(slots=True)

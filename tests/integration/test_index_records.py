@@ -16,8 +16,9 @@ import pytest
 from served import DEMO, settings_for
 
 from actors.handles import LocalPort
+from actors.resources import ProcessResources
 from actors.role_handles import RetrieverHandle
-from actors.roles import ProcessResources, build_role
+from actors.roles import build_role
 from domain.errors import InvalidInput, NotFound
 from domain.records import RECORD_KINDS, RecordFilters
 from retrieval.records.loading import load_records

@@ -14,8 +14,9 @@ import pytest
 from served import settings_for
 
 from actors.handles import LocalPort
+from actors.resources import ProcessResources
 from actors.role_handles import RetrieverHandle
-from actors.roles import ProcessResources, build_role
+from actors.roles import build_role
 from domain.errors import InvalidInput, NotFound
 from domain.records import RecordFilters
 from retrieval.ingest import ingest

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from actors.cell import LocalCell, placement_groups
-from actors.roles import NEEDS, PAGE_CACHE, ProcessResources, build_role, needs, role_names
+from actors.resources import ProcessResources
+from actors.roles import NEEDS, PAGE_CACHE, build_role, needs, role_names
 from config.settings import Settings
 from config.tenants import SPECIALISTS
 
