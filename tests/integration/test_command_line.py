@@ -184,8 +184,11 @@ def test_the_demo_starts_answers_and_stops_without_a_trace(
     assert alive == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "term"])
-@pytest.mark.parametrize("after", [0.5, 4.0, 9.0])
+@pytest.mark.parametrize(
+    ("after", "number"),
+    [(0.5, signal.SIGINT), (4.0, signal.SIGTERM), (9.0, signal.SIGINT)],
+    ids=["0.5-ctrl-c", "4.0-term", "9.0-ctrl-c"],
+)
 def test_a_start_that_is_interrupted_stops_at_once(
     tmp_path: Path, number: signal.Signals, after: float
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 from langgraph.graph.state import CompiledStateGraph
 from served import DEMO, settings_for
 
@@ -34,7 +35,7 @@ from retrieval.records.loading import replace_records
 from retrieval.records.store import RecordStore
 from retrieval.redis_client import open_redis
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
 TENANT, USER = "harbour", "ana"
 
@@ -137,15 +138,22 @@ def settings(milvus_uri: str, redis_url: str, tmp_path_factory: pytest.TempPathF
     return given
 
 
-@pytest.fixture
-async def talk(settings: Settings) -> AsyncIterator[Talk]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def served_cell(settings: Settings) -> AsyncIterator[tuple[LocalCell, Any]]:
+    """One cell for all conversations: its encoder and its examples are learned once."""
     cell = LocalCell(settings)
     redis = open_redis(settings.redis_url or "")
-    store = PreferenceStore(redis)
-    await store.replace(TENANT, USER, ())
-    yield Talk(cell, build_turn(open_saver(redis)), settings, store)
+    yield cell, redis
     await cell.close()
     await redis.aclose()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def talk(served_cell: tuple[LocalCell, Any], settings: Settings) -> Talk:
+    cell, redis = served_cell
+    store = PreferenceStore(redis)
+    await store.replace(TENANT, USER, ())
+    return Talk(cell, build_turn(open_saver(redis)), settings, store)
 
 
 @pytest.mark.parametrize(
