@@ -12,7 +12,7 @@ from typing import Any, cast
 from config.prompt_files import phrase
 from domain.answers import Reply
 from domain.budgets import Spent
-from domain.errors import MantaError, TurnFailed
+from domain.errors import ConversationBusy, MantaError, NotFound, TurnFailed
 from domain.events import Event, PauseAbandoned, TurnFinished, TurnPaused, TurnStopped
 from domain.messages import Message
 from domain.pauses import Pause, ResumeRequest
@@ -22,8 +22,6 @@ from graph.state import OpenPause, TurnContext, TurnState, resumed_input, turn_i
 from graph.turn import TurnGraph
 
 log = logging.getLogger("manta.turn")
-MESSAGES = {"not_found": "pause_gone", "conversation_busy": "conversation_busy"}
-"""What a user is told where trying again is not the way."""
 
 
 async def run_turn(
@@ -99,9 +97,17 @@ async def run_turn(
                 **_figures(context),
             },
         )
-        message = phrase(MESSAGES.get(cause, "safe_error"), request.locale)
+        message = phrase(_told(error, resume), request.locale)
         last = TurnStopped(code=cause, stage=stage, message=message, spent=_spent(context, started))
     yield last
+
+
+def _told(error: Exception, resume: ResumeRequest | None) -> str:
+    """Which sentence a user is told; two say more than that something failed. What a node did not
+    find is no gone pause, and comes as the failure of its turn."""
+    if isinstance(error, ConversationBusy):
+        return "conversation_busy"
+    return "pause_gone" if resume is not None and isinstance(error, NotFound) else "safe_error"
 
 
 async def _is_stored(graph: TurnGraph, context: TurnContext, ended: TurnState) -> bool:

@@ -17,6 +17,7 @@ from uuid import uuid4
 from actors.own_context import own_task
 from actors.pump import Pump
 from actors.role_handles import CellHandles
+from config.addresses import shown_url
 from config.policy import POLICY
 from config.settings import Settings
 from config.tenants import Locale, TenantConfig, TenantDirectory
@@ -253,11 +254,8 @@ class Gateway:
 
 def shown(reply: Reply, urls: dict[str, str]) -> Reply:
     """The reply with its citations' URLs as people can open them."""
-    citations = []
-    for citation in reply.citations:
-        url = citation.url or ""
-        begins = next((one for one in urls if url.startswith(one)), None)
-        if begins is not None:
-            citation = citation.model_copy(update={"url": urls[begins] + url[len(begins) :]})
-        citations.append(citation)
+    citations = (
+        one.model_copy(update={"url": shown_url(one.url, urls)}) if one.url else one
+        for one in reply.citations
+    )
     return reply.model_copy(update={"citations": tuple(citations)})

@@ -5,19 +5,16 @@ The models are scripted; what they call and what the page shows of it is real.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from acme import GUARD, SUPERVISOR
+from demo_served import demo_served
 from model_server import ModelServer
 from scripted_replies import Chosen, Reply, Text, call
-from served import DEMO, Served, served, settings_for
-
-from domain.records import RECORD_KINDS
-from retrieval.records.loading import load_records
+from served import Served
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 SECONDS = 20_000
@@ -31,19 +28,8 @@ def demo(
     milvus_uri: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Served]:
-    """The demo organisation over the scripted models."""
-    settings = settings_for(
-        provider="openai",
-        openai_api_key="test",
-        openai_base_url=model_server.url,
-        redis_url=redis_url,
-        milvus_uri=milvus_uri,
-        data=tmp_path_factory.mktemp("data"),
-    )
-    for kind in RECORD_KINDS:
-        file = DEMO / "records" / f"{kind}.jsonl"
-        asyncio.run(load_records(file, kind, "tidewater", settings, milvus_uri))
-    with served(settings) as running:
+    data = tmp_path_factory.mktemp("data")
+    with demo_served(model_server, redis_url, milvus_uri, data) as running:
         yield running
 
 

@@ -255,3 +255,15 @@ async def test_no_task_waits_for_the_user() -> None:
     before = asyncio.all_tasks()
     await made.turn("Help me")
     assert asyncio.all_tasks() == before
+
+
+async def test_only_a_late_answer_is_told_that_its_question_is_gone() -> None:
+    made = stage()
+    await made.turn("Help me")
+    gone = (await made.resume("i-other", ANSWERS))[-1]
+    assert isinstance(gone, TurnStopped) and "no longer open" in gone.message
+    made.career.__class__ = FakeRunner
+    made.career.runs = [[NotFound("the profile")]]
+    failed = (await made.resume(I1, ANSWERS))[-1]
+    assert isinstance(failed, TurnStopped) and failed.code == "not_found"
+    assert "try again" in failed.message
